@@ -29,3 +29,130 @@ class ExtractorError(ProEMLCError):
 
 class MissingDependencyError(ProEMLCError):
     """An optional library that the chosen function needs is not installed."""
+
+
+class RejectedError(ProEMLCError):
+    """A message that the classifier refuses; `cause` is a short key to count it by."""
+
+    def __init__(self, cause: str, text: str) -> None:
+        super().__init__(text)
+        self.cause = cause
+
+
+class VectorRejectedError(RejectedError):
+    """A feature vector of wrong width, with NaN or infinity, empty, oversized, or foreign."""
+
+
+class LabelRejectedError(RejectedError):
+    """Label names that are no usable text, or too many of them."""
+
+
+class UnmatchedAnnotationError(RejectedError):
+    """An annotation whose moment no buffered feature vector belongs to."""
+
+
+class RateExceededError(RejectedError):
+    """More messages a second than the classifier is allowed to take."""
+
+
+class JournalError(ProEMLCError):
+    """The journal cannot be written or read; nothing was learnt from what it refused."""
+
+
+class ModelDirectoryError(ProEMLCError):
+    """A model directory that cannot be used, or a file name that does not belong in it."""
+
+
+class UndoError(ProEMLCError):
+    """There is no annotation left that can be taken back."""
+
+
+class ParameterError(ProEMLCError):
+    """A parameter's value that is not allowed; names the parameter, the value and the range."""
+
+
+class ParameterError(ProEMLCError, ValueError):
+    """A setting has a value that makes no sense."""
+
+
+class InputError(ProEMLCError, ValueError):
+    """Feature values that cannot be used."""
+
+
+class WidthError(InputError):
+    """A feature vector has another length than those before it."""
+
+
+class NotFiniteError(InputError):
+    """Feature values contain NaN or infinity."""
+
+
+class TooLargeError(InputError):
+    """Feature values are finite, but too large for the arithmetic."""
+
+
+class EmptyInputError(InputError):
+    """There are no feature values, or no samples."""
+
+
+class LengthMismatchError(InputError):
+    """There is not one annotation for each sample."""
+
+
+class LabelError(ProEMLCError, ValueError):
+    """A label, or a collection of labels, is not what it should be."""
+
+
+class LabelExistsError(LabelError):
+    """A label cannot get a name that another one has."""
+
+
+class UnknownLabelError(ProEMLCError, KeyError):
+    """A label that the model does not know."""
+
+    # KeyError would show the repr of the text.
+    __str__ = Exception.__str__
+
+
+class UnlearnError(ProEMLCError, ValueError):
+    """A sample cannot be unlearnt; the model is unchanged."""
+
+
+class NeverLearntError(UnlearnError):
+    """The sample to unlearn was never learnt."""
+
+
+class DefinitenessError(UnlearnError):
+    """Unlearning would leave a matrix that is no longer positive definite."""
+
+
+class InitialBlockError(ProEMLCError, ValueError):
+    """A model without ridge must learn an initial block first."""
+
+
+class MergeError(ProEMLCError, ValueError):
+    """Two models cannot be merged."""
+
+
+class HiddenLayerMismatchError(MergeError):
+    """Two models have different hidden layers, so their weights have nothing in common."""
+
+
+class ModelFileError(ProEMLCError, ValueError):
+    """A model file cannot be used; the running model is unchanged."""
+
+
+class ForeignModelError(ModelFileError):
+    """The file is not a model of this package."""
+
+
+class CorruptModelError(ModelFileError):
+    """The model file is cut or altered."""
+
+
+class NewerModelError(ModelFileError):
+    """The model file was written by a newer version of the package."""
+
+
+class ModelTooLargeError(ModelFileError):
+    """The model file is larger than allowed."""
