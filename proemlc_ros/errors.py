@@ -67,12 +67,8 @@ class UndoError(ProEMLCError):
     """There is no annotation left that can be taken back."""
 
 
-class ParameterError(ProEMLCError):
-    """A parameter's value that is not allowed; names the parameter, the value and the range."""
-
-
 class ParameterError(ProEMLCError, ValueError):
-    """A setting has a value that makes no sense."""
+    """A parameter's value that is not allowed; names the parameter, the value and the range."""
 
 
 class InputError(ProEMLCError, ValueError):
