@@ -48,16 +48,16 @@ def read_arff(path: Path) -> ArffTable:
         with path.open(encoding='utf-8', errors='replace') as file:
             lines = ((number, line.strip()) for number, line in enumerate(file, 1))
             content = ((number, line) for number, line in lines if line and line[0] != '%')
-            relation, attributes, last = _read_header(path, content)
-            return ArffTable(relation, attributes, _read_rows(path, content, attributes, last))
+            relation, attributes = _read_header(path, content)
+            return ArffTable(relation, attributes, _read_rows(path, content, attributes))
     except OSError as error:
         raise DataSetError(f'{path}: cannot be read: {error.strerror}') from error
 
 
 def _read_header(
     path: Path, content: Iterator[tuple[int, str]]
-) -> tuple[str, list[Attribute], int]:
-    """Read up to @data; return the relation, the attributes and the last line's number."""
+) -> tuple[str, list[Attribute]]:
+    """Read up to @data; return the relation and the attributes."""
     relation, attributes, number = '', [], 0
     for number, line in content:
         keyword = line.split(maxsplit=1)[0].lower()
@@ -68,7 +68,7 @@ def _read_header(
         elif keyword == '@data':
             if not attributes:
                 raise DataSetError(f'{path}:{number}: @data before any @attribute')
-            return relation, attributes, number
+            return relation, attributes
         else:
             raise DataSetError(
                 f'{path}:{number}: expected @relation, @attribute or @data, found {line[:60]!r}'
@@ -92,12 +92,12 @@ def _attribute(path: Path, number: int, line: str) -> Attribute:
 
 
 def _read_rows(
-    path: Path, content: Iterator[tuple[int, str]], attributes: list[Attribute], last: int
+    path: Path, content: Iterator[tuple[int, str]], attributes: list[Attribute]
 ) -> np.ndarray | sparse.csr_matrix:
     reader = RowReader(attributes)
     dense: list[np.ndarray] = []
     data, columns, starts = [], [], [0]
-    for last, line in content:
+    for number, line in content:
         try:
             if line[0] == '{':
                 entries = reader.sparse(line)
@@ -107,12 +107,12 @@ def _read_rows(
             else:
                 dense.append(reader.dense(line))
         except ValueError as error:
-            raise DataSetError(f'{path}:{last}: {error}') from None
+            raise DataSetError(f'{path}:{number}: {error}') from None
         if dense and len(starts) > 1:
-            raise DataSetError(f'{path}:{last}: sparse and dense rows in one file')
+            raise DataSetError(f'{path}:{number}: sparse and dense rows in one file')
     if dense:
         return np.vstack(dense)
     if len(starts) == 1:
-        raise DataSetError(f'{path}:{last}: no rows after @data; the file is cut off or empty')
+        raise DataSetError(f'{path}: no rows after @data; the file is cut off or empty')
     shape = (len(starts) - 1, len(attributes))
     return sparse.csr_matrix((data, columns, starts), shape=shape, dtype=float)

@@ -1,0 +1,206 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a recording: a rosbag2 folder, a bare storage file, or a node's journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from heapq import merge
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag2 import Reader
+from rosbags.typesys.store import Typestore
+
+from proemlc_ros.errors import BagError
+
+from .files import paths_to_open, storage_files
+from .message_types import TrialReader, full_type_name, types_of
+from .topics import Record, Topic, describe
+
+if TYPE_CHECKING:
+    from typing import Self  # from Python 3.11 on, so for type checkers only
+
+
+class Recording:
+    """A recording, open for reading.
+
+    Args:
+        path: A rosbag2 folder (a node's journal is one), or a .db3 or .mcap file.
+        best_effort: Use what is readable of a damaged recording; `notes` says what is lost.
+
+    Raises:
+        BagError: It is missing or damaged; the text says what to do.
+
+    """
+
+    def __init__(self, path: str | Path, best_effort: bool = False) -> None:
+        """Open the recording."""
+        self.path = Path(path)
+        self.notes: list[str] = []
+        self._best_effort = best_effort
+        self._unreadable = 0
+        self._stack = ExitStack()
+        try:
+            self._readers = self._open_all()
+            connections = [con for reader in self._readers for con in reader.connections]
+            self._types = types_of(connections, self.notes)
+            self._defined = {
+                full_type_name(connection.msgtype) for connection in connections
+                if connection.msgdef.format != MessageDefinitionFormat.NONE
+            }
+            self.topics = describe(connections, self._types, self.notes)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the files."""
+        self._stack.close()
+
+    @property
+    def types(self) -> Typestore:
+        """The message types of the recording."""
+        return self._types
+
+    @property
+    def connections(self) -> list[Connection]:
+        """The topics as the library `rosbags` describes them."""
+        return [connection for reader in self._readers for connection in reader.connections]
+
+    @property
+    def start(self) -> int:
+        """Time of the first message in nanoseconds; 0 for an empty recording."""
+        return min((reader.start_time for reader in self._filled()), default=0)
+
+    @property
+    def end(self) -> int:
+        """Time of the last message in nanoseconds; 0 for an empty recording."""
+        return max((reader.end_time - 1 for reader in self._filled()), default=0)
+
+    @property
+    def count(self) -> int:
+        """Number of messages."""
+        return sum(topic.count for topic in self.topics)
+
+    def topic(self, name: str) -> Topic:
+        """Return a topic by name.
+
+        Raises:
+            BagError: There is none, or its type is unknown.
+
+        """
+        for topic in self.topics:
+            if topic.name == name:
+                if topic.readable:
+                    return topic
+                raise BagError(
+                    f'{self.path}: topic {name} has the unknown type {topic.type} and the '
+                    'recording does not define it; record again with a newer ROS, or leave it out'
+                )
+        names = ', '.join(topic.name for topic in self.topics) or 'none'
+        raise BagError(f'{self.path}: no topic {name}; it has: {names}')
+
+    def of_type(self, *types: str) -> list[Topic]:
+        """Return the topics of the given types that have messages."""
+        return [topic for topic in self.topics if topic.type in types and topic.count]
+
+    def records(self, topics: list[Topic]) -> Iterator[Record]:
+        """Read the messages of some topics in the order they were recorded in.
+
+        Raises:
+            BagError: The recording is damaged, unless the best effort was asked for.
+
+        """
+        by_name = {topic.name: topic for topic in topics}
+        decode = {topic.name: self._decoder(topic) for topic in topics}
+        for connection, time, data in self.raw(set(by_name)):
+            message = decode[connection.topic](data, time)
+            if message is not None:
+                yield Record(by_name[connection.topic], time, message)
+        if self._unreadable:
+            self.notes.append(f'{self._unreadable} messages could not be read and were left out')
+
+    def raw(self, names: set[str]) -> Iterator[tuple[Connection, int, bytes]]:
+        """Read serialized messages of the named topics in recorded order.
+
+        Raises:
+            BagError: The recording is damaged, unless the best effort was asked for.
+
+        """
+        streams = []
+        for reader in self._readers:
+            chosen = [con for con in reader.connections if con.topic in names]
+            if chosen:
+                streams.append(reader.messages(chosen))
+        ordered = streams[0] if len(streams) == 1 else merge(*streams, key=lambda item: item[1])
+        try:
+            yield from ordered
+        except Exception as error:  # noqa: BLE001 - see the next line
+            # rosbags checks files with assert and lets errors of sqlite, struct and the
+            # decompressors through; whatever it is, the file is at fault.
+            self._damaged(error)
+
+    def _damaged(self, error: Exception) -> None:
+        text = f'the recording is damaged: {error or type(error).__name__}'
+        if not self._best_effort:
+            raise BagError(
+                f'{self.path}: {text}; use --best-effort to take what is readable') from error
+        self.notes.append(f'{text}; what came after it was left out')
+
+    def _decoder(self, topic: Topic) -> Callable[[bytes, int], Any]:
+        read = self._reader(topic.type)
+
+        def decode(data: bytes, time: int) -> Any:
+            try:
+                return read(data)
+            except Exception as error:  # as in raw()
+                if not self._best_effort:
+                    raise BagError(
+                        f'{self.path}: a message of {topic.name} at {time} ns cannot be read as '
+                        f'{topic.type}: {error}; use --best-effort to leave such messages out'
+                    ) from error
+                self._unreadable += 1
+                return None
+
+        return decode
+
+    def _reader(self, name: str) -> Callable[[bytes], object]:
+        if name in self._defined:
+            return lambda data: self._types.deserialize_cdr(data, name)
+        return TrialReader(name, self._types)
+
+    def _open_all(self) -> list[Reader]:
+        paths = paths_to_open(self.path, self._best_effort, self.notes, self._stack)
+        try:
+            return [self._open(path) for path in paths]
+        except BagError as error:
+            if not self._best_effort or paths != [self.path] or not self.path.is_dir():
+                raise
+            self.notes.append(f'metadata.yaml cannot be used: {error.__cause__}')
+            return [self._open(file) for file in storage_files(self.path)]
+
+    def _open(self, file: Path) -> Reader:
+        try:
+            reader = Reader(file)
+            reader.open()
+        except Exception as error:  # as in raw()
+            raise BagError(
+                f'{file}: cannot be opened: {error or type(error).__name__}; it may be cut off: '
+                'use --best-effort to take what is readable'
+            ) from error
+        self._stack.callback(reader.close)
+        return reader
+
+    def _filled(self) -> list[Reader]:
+        return [reader for reader in self._readers if reader.message_count]
