@@ -1,0 +1,204 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recursive ridge regression: M = (H^T H + ridge I)^-1 and the weights, updated in place."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from proemlc_ros.core.blas import Array, routines
+from proemlc_ros.errors import DefinitenessError, TooLargeError
+
+# Rank-one changes of M are collected and applied together: one pass over M for many samples.
+PENDING = 16
+# Rows in one Woodbury step.
+BLOCK = 128
+# hMh times the rounding unit; beyond it M would lose its positive definiteness to rounding.
+_LARGEST_LEVERAGE_ERROR = 1e-2
+
+
+class Block(NamedTuple):
+    """A block of rows about to be learnt: M H^T, and L with I + H M H^T = L L^T."""
+
+    products: Array
+    factor: Array
+
+
+class RecursiveRidge:
+    """The recursion of eqs 8-9 and 20-21, for any number of outputs.
+
+    M is kept as (lower triangle of matrix - pending pending^T) * scale; beta has one column an
+    output and room to grow. Every change is in place.
+    """
+
+    def __init__(self, size: int, ridge: float, dtype: str = 'float64',
+                 forgetting: float = 1.0) -> None:
+        """Start with M = I / ridge and one output of weight zero."""
+        self.size = size
+        self.forgetting = forgetting
+        self.scale = 1.0
+        self.matrix: Array = np.zeros((size, size), dtype=dtype, order='F')
+        if ridge > 0.0:
+            self.matrix.flat[::size + 1] = 1.0 / ridge
+        self.pending_store: Array = np.zeros((size, PENDING), dtype=dtype, order='F')
+        self.pending = 0
+        self._store: Array = np.zeros((size, 8), dtype=dtype, order='F')
+        self.beta: Array = self._store[:, :1]
+        self._blas = routines(dtype)
+        self._largest = _LARGEST_LEVERAGE_ERROR / float(np.finfo(dtype).eps)
+
+    # ----- reading -----
+
+    def gain(self, hidden: Array) -> tuple[Array, float]:
+        """Return M h and the leverage h M h of a hidden row."""
+        product: Array = self._blas.symv(self.scale, self.matrix, hidden, lower=1)
+        if self.pending:
+            changes = self.pending_store[:, :self.pending]
+            share = self._blas.gemv(self.scale, changes, hidden, trans=1)
+            self._blas.gemv(-1.0, changes, share, beta=1.0, y=product, overwrite_y=1)
+        return product, float(hidden.dot(product))
+
+    def gains(self, hidden: Array) -> Array:
+        """Return M H^T (size, n) for hidden rows (n, size); Fortran order."""
+        products: Array = self._blas.symm(self.scale, self.matrix, hidden.T, lower=1)
+        if self.pending:
+            changes = self.pending_store[:, :self.pending]
+            share = self._blas.gemm(self.scale, changes, hidden.T, trans_a=1)
+            self._blas.gemm(-1.0, changes, share, beta=1.0, c=products, overwrite_c=1)
+        return products
+
+    def outputs(self, hidden: Array) -> Array:
+        """Return h beta of one hidden row."""
+        product: Array = self._blas.gemv(1.0, self.beta, hidden, trans=1)
+        return product
+
+    def outputs_of_rows(self, hidden: Array) -> Array:
+        """Return H beta (n, outputs) of hidden rows."""
+        product: Array = self._blas.gemm(1.0, self.beta, hidden.T, trans_a=1).T
+        return product
+
+    # ----- learning -----
+
+    def check(self, leverage: float) -> None:
+        """Refuse a sample whose update would drown in rounding errors.
+
+        Raises:
+            TooLargeError: before anything has changed.
+        """
+        if not leverage <= self._largest:
+            raise TooLargeError(f'the leverage of the sample is {leverage:g}, beyond what the '
+                                'precision can hold; scale the features or raise the ridge')
+
+    def update(self, gain: Array, leverage: float, residual: Array) -> None:
+        """Learn one row: gain and leverage as gain() returned them; residual: target - output.
+
+        M h (eq. 9) after the update is M h / (1 + hMh) before it, so one product serves both.
+        """
+        share = 1.0 / (self.forgetting + leverage)
+        self._blas.ger(share, gain, residual, a=self.beta, overwrite_a=1)
+        if self.pending == PENDING:
+            self.settle()
+        np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])
+        self.pending += 1
+        if self.forgetting < 1.0:
+            self._decay()
+
+    def prepare_rows(self, hidden: Array) -> Block:
+        """Return what learning a block of hidden rows (n, size) needs; changes nothing.
+
+        Raises:
+            TooLargeError: when the rows would drown in rounding errors.
+        """
+        products = self.gains(hidden)
+        # I + H M H^T = L L^T, the matrix that eq. 20 inverts
+        inner = self._blas.gemm(1.0, hidden.T, products, trans_a=1)
+        self.check(float(inner.diagonal().max()))
+        inner.flat[::inner.shape[0] + 1] += 1.0
+        factor, failed = self._blas.potrf(inner, lower=1, overwrite_a=1)
+        if failed:
+            raise TooLargeError('the values of the samples are too large for the precision; '
+                                'scale the features or raise the ridge')
+        return Block(products, factor)
+
+    def update_rows(self, hidden: Array, block: Block, targets: Array) -> Array:
+        """Learn a prepared block of rows at once (eqs 20-21 by Woodbury); no forgetting.
+
+        Returns:
+            The residuals that learning the rows one after the other would have met.
+
+        """
+        blas = self._blas
+        # V = M H^T L^-T; M -= V V^T; beta += V L^-1 (Y - H beta)
+        residuals = np.asfortranarray(targets - self.outputs_of_rows(hidden))
+        whitened = blas.trsm(1.0, block.factor, residuals, lower=1, overwrite_b=1)
+        changes = blas.trsm(1.0, block.factor, block.products, side=1, lower=1, trans_a=1,
+                            overwrite_b=1)
+        self.settle()
+        blas.gemm(1.0, changes, whitened, beta=1.0, c=self.beta, overwrite_c=1)
+        blas.syrk(-1.0 / self.scale, changes, beta=1.0, c=self.matrix, lower=1, overwrite_c=1)
+        # The rows of L^-1 E are the one-by-one residuals over the diagonal of L.
+        sequential: Array = whitened * block.factor.diagonal()[:, np.newaxis]
+        return sequential
+
+    def downdate(self, gain: Array, leverage: float, residual: Array) -> None:
+        """Take one row back; gain and leverage of the row as they are now.
+
+        Raises:
+            DefinitenessError: before anything has changed.
+        """
+        left = 1.0 - leverage
+        if not left > 1.0 / self._largest:
+            raise DefinitenessError(
+                f'taking the sample back would leave no information in its direction (leverage '
+                f'{leverage:.6g}); it was never learnt like this, or the ridge is too small')
+        self.settle()
+        self._blas.ger(-1.0 / left, gain, residual, a=self.beta, overwrite_a=1)
+        self._blas.syr(1.0 / (left * self.scale), gain, lower=1, a=self.matrix, overwrite_a=1)
+        self.scale *= self.forgetting
+
+    def settle(self) -> None:
+        """Apply the pending rank-one changes to M."""
+        if self.pending:
+            changes = self.pending_store[:, :self.pending]
+            self._blas.syrk(-1.0, changes, beta=1.0, c=self.matrix, lower=1, overwrite_c=1)
+            self.pending = 0
+
+    def _decay(self) -> None:
+        self.scale /= self.forgetting
+        if self.scale > 2.0 ** 64:
+            self.settle()
+            # A power of two, so that no digit is lost.
+            self.matrix *= 2.0 ** 64
+            self.scale *= 2.0 ** -64
+
+    # ----- outputs -----
+
+    def add_output(self, column: Array | None = None) -> None:
+        """Append an output; its weights are a copy of column 0, or those given."""
+        used = self.beta.shape[1]
+        if used == self._store.shape[1]:
+            store = np.zeros((self.size, 2 * used), dtype=self._store.dtype, order='F')
+            store[:, :used] = self.beta
+            self._store = store
+        self._store[:, used] = self._store[:, 0] if column is None else column
+        self.beta = self._store[:, :used + 1]
+
+    def remove_output(self, column: int) -> None:
+        """Remove an output; later columns move up by one."""
+        used = self.beta.shape[1]
+        self._store[:, column:used - 1] = self._store[:, column + 1:used].copy(order='F')
+        self._store[:, used - 1] = 0.0
+        self.beta = self._store[:, :used - 1]
+
+    def copy(self) -> RecursiveRidge:
+        """Return an independent copy."""
+        twin = object.__new__(RecursiveRidge)
+        twin.__dict__.update(self.__dict__)
+        twin.matrix = self.matrix.copy(order='F')
+        twin.pending_store = self.pending_store.copy(order='F')
+        twin._store = self._store.copy(order='F')
+        twin.beta = twin._store[:, :self.beta.shape[1]]
+        return twin

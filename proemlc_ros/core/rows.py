@@ -1,0 +1,127 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Samples as rows, dense or sparse, checked at the door."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from proemlc_ros.core.blas import Array
+from proemlc_ros.errors import EmptyInputError, InputError, NotFiniteError, TooLargeError, WidthError
+
+# A C-ordered (n, width) array, or a CSR matrix; the type checker knows no sparse types.
+Rows: TypeAlias = Any
+
+# Squared length of a row beyond which products with it leave the range of the precision.
+_LARGEST = {'float64': 1e200, 'float32': 1e24}
+
+
+def read_vector(values: object, width: int | None, dtype: str) -> Array:
+    """Return one feature vector as a checked, contiguous array; it may be the caller's own.
+
+    Raises:
+        InputError: or one of its kinds, when the values cannot be used.
+    """
+    vector: Array
+    if type(values) is np.ndarray and values.dtype == dtype:
+        vector = values if values.flags.c_contiguous else values.copy()
+    else:
+        vector = np.ascontiguousarray(_as_numbers(values, dtype))
+    if vector.ndim != 1:
+        raise InputError(f'expected one feature vector, got an array of shape {vector.shape}')
+    _check_width(vector.shape[0], width)
+    # One pass for all: NaN and infinity fail this comparison as well.
+    if not vector.dot(vector) <= _LARGEST[dtype]:
+        _explain_values(vector[np.newaxis], dtype)
+    return vector
+
+
+def read_rows(values: object, width: int | None, dtype: str) -> Rows:
+    """Return samples as checked rows: (n, width) C-ordered, or CSR; a vector becomes one row.
+
+    Raises:
+        InputError: or one of its kinds, when the values cannot be used.
+    """
+    if sparse.issparse(values):
+        return _read_sparse(values, width, dtype)
+    rows = np.ascontiguousarray(_as_numbers(values, dtype))
+    if rows.ndim == 1:
+        rows = rows[np.newaxis]
+    if rows.ndim != 2:
+        raise InputError(f'X has the shape {rows.shape}; give one row a sample: (n, width)')
+    if rows.shape[0] == 0:
+        raise EmptyInputError('X holds no samples; give at least one row')
+    _check_width(rows.shape[1], width)
+    if not np.einsum('ij,ij->i', rows, rows).max() <= _LARGEST[dtype]:
+        _explain_values(rows, dtype)
+    return rows
+
+
+def is_single(values: object) -> bool:
+    """Whether values are one feature vector rather than rows of them."""
+    if sparse.issparse(values):
+        return values.ndim == 1
+    if isinstance(values, np.ndarray):
+        return values.ndim == 1
+    try:
+        return np.ndim(values) == 1  # type: ignore[arg-type]
+    except ValueError:  # ragged; read_rows explains it
+        return False
+
+
+def row_norms(rows: Rows) -> Array:
+    """Return the length of each row."""
+    if sparse.issparse(rows):
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    return np.sqrt(np.einsum('ij,ij->i', rows, rows))
+
+
+def _as_numbers(values: object, dtype: str) -> Array:
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError('complex numbers')
+        with np.errstate(over='ignore'):  # becomes infinity, which is reported
+            return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f'X cannot be read as numbers ({error}); give an array of one row of '
+                         'numbers a sample, all rows of one length') from error
+
+
+def _read_sparse(values: Any, width: int | None, dtype: str) -> Rows:
+    if values.ndim == 1:
+        values = values.reshape(1, -1)
+    if np.iscomplexobj(values) or values.dtype == object:
+        raise InputError(f'X holds values of type {values.dtype}; give real numbers')
+    if values.shape[0] == 0:
+        raise EmptyInputError('X holds no samples; give at least one row')
+    _check_width(values.shape[1], width)
+    with np.errstate(over='ignore'):
+        rows = values.tocsr().astype(dtype, copy=False)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the caller's matrix stays as it is
+        rows.sum_duplicates()
+    if not np.abs(rows.data).max(initial=0.0) <= np.sqrt(_LARGEST[dtype]):
+        _explain_values(rows.data[np.newaxis], dtype, 'stored value')
+    return rows
+
+
+def _check_width(found: int, width: int | None) -> None:
+    if found == 0:
+        raise EmptyInputError('the feature vector is empty; give at least one value')
+    if width is not None and found != width:
+        raise WidthError(f'the feature vector has {found} values, but this model learns from '
+                         f'{width}; use the same features throughout, or start a new model')
+
+
+def _explain_values(rows: Array, dtype: str, unit: str = 'feature') -> None:
+    bad = ~np.isfinite(rows)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise NotFiniteError(f'sample {row} has {rows[row, column]} as {unit} {column}; '
+                             'leave the sample out or replace the value')
+    row, column = np.unravel_index(np.abs(rows).argmax(), rows.shape)
+    raise TooLargeError(f'sample {row} has {rows[row, column]:g} as {unit} {column}, too large for '
+                        f'{dtype} arithmetic; scale the features')
