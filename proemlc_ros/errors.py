@@ -126,6 +126,10 @@ class InitialBlockError(ProEMLCError, ValueError):
     """A model without ridge must learn an initial block first."""
 
 
+class NotReadyError(ProEMLCError, ValueError):
+    """The model has not learnt enough for what is asked."""
+
+
 class MergeError(ProEMLCError, ValueError):
     """Two models cannot be merged."""
 
@@ -152,3 +156,11 @@ class NewerModelError(ModelFileError):
 
 class ModelTooLargeError(ModelFileError):
     """The model file is larger than allowed."""
+
+
+class IntroductionError(ProEMLCError, ValueError):
+    """A label introduction pattern that is no pattern, or does not fit the data set."""
+
+
+class LabelFileError(ProEMLCError):
+    """A file of times and labels that cannot be read or understood; names file and line."""

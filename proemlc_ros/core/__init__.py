@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The learner: NumPy and SciPy only, importable without ROS."""
 
-from proemlc_ros.core.model import Classification, ProEMLC
+from proemlc_ros.core.learner import Classification
+from proemlc_ros.core.model import ProEMLC
 
 __all__ = ['Classification', 'ProEMLC']

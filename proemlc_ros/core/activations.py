@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
 
 from proemlc_ros.core.blas import Array
 
@@ -15,7 +14,11 @@ Activation = Callable[[Array], None]
 
 
 def _sigmoid(values: Array) -> None:
-    expit(values, out=values)
+    # 1 / (1 + exp(-x)) without overflow
+    values *= 0.5
+    np.tanh(values, out=values)
+    values *= 0.5
+    values += 0.5
 
 
 def _relu(values: Array) -> None:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Callable, NamedTuple, TypeAlias
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ class Routines(NamedTuple):
     potri: Routine
 
 
-@lru_cache(maxsize=None)
+@cache
 def routines(dtype: str) -> Routines:
     """Return the routines for 'float64' or 'float32'."""
     products = get_blas_funcs(

@@ -7,12 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from proemlc_ros.core.activations import ACTIVATIONS
 from proemlc_ros.core.blas import Array, routines
 from proemlc_ros.core.options import RADIAL, Options
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, is_sparse, row_places
 from proemlc_ros.core.scaling import Scaling
 
 
@@ -94,19 +93,19 @@ class HiddenLayer:
         raise NotImplementedError
 
     def _products(self, samples: Rows) -> Array:
-        if sparse.issparse(samples):
+        if is_sparse(samples):
             return np.ascontiguousarray(samples @ self.weights)
         # The transposes are Fortran-ordered views, so nothing is copied.
         product: Array = self._blas.gemm(1.0, self.weights.T, samples.T).T
         return product
 
     def _add_links(self, links: Array, samples: Rows, factors: Array | None) -> None:
-        if not sparse.issparse(samples):
+        if not is_sparse(samples):
             scaled = samples * self.scaling.factor
             links += scaled if factors is None else scaled * factors[:, np.newaxis]
             return
         values = samples.data * self.scaling.factor[samples.indices]
-        row_of = np.repeat(np.arange(samples.shape[0]), np.diff(samples.indptr))
+        row_of = row_places(samples)
         if factors is not None:
             values = values * factors[row_of]
         links[row_of, samples.indices] += values

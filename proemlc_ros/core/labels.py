@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Iterable, NamedTuple
+from typing import NamedTuple
 
-from proemlc_ros.errors import (LabelError, LabelExistsError, LengthMismatchError,
-                                UnknownLabelError)
+from proemlc_ros.errors import (
+    LabelError,
+    LabelExistsError,
+    LengthMismatchError,
+    UnknownLabelError,
+)
 
 
 class Annotation(NamedTuple):

@@ -5,28 +5,24 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Iterable, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from proemlc_ros.core.blas import Array
-from proemlc_ros.core.hidden import make_layer
-from proemlc_ros.core.labels import (Annotation, LabelTable, check_name, read_annotation,
-                                     read_annotations, read_names)
-from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.labels import (
+    Annotation,
+    LabelTable,
+    read_annotation,
+    read_annotations,
+    read_names,
+)
+from proemlc_ros.core.learner import Classification
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_single, read_rows, read_vector
-from proemlc_ros.core.warmup import WarmUp
-from proemlc_ros.errors import InitialBlockError, LabelError, NeverLearntError
-
-
-class Classification(NamedTuple):
-    """What a model says about one sample."""
-
-    labels: tuple[str, ...]  # predicted, best score first
-    scores: Array  # one for each known label
-    novelty: float  # 0: well known, 1: nothing like it was learnt
-    names: tuple[str, ...]  # of all known labels, in the order of scores
+from proemlc_ros.core.stage import Stage
+from proemlc_ros.errors import NotReadyError
 
 
 class ProEMLC:
@@ -35,6 +31,9 @@ class ProEMLC:
     A random hidden layer feeds linear outputs, one a label, that are at any time the ridge
     solution for all samples learnt so far. A label that nobody has mentioned before gets the
     weights that it would have had if it had been known, and absent, from the first sample on.
+
+    Methods may be called from several threads; each sees the model before or after a change, never
+    in between.
 
     >>> model = ProEMLC(hidden_size=50, seed=1)
     >>> model.learn([[0.0, 1.0], [1.0, 0.0]], [['cup'], ['cup', 'red']])
@@ -70,16 +69,14 @@ class ProEMLC:
             ParameterError: when a setting makes no sense.
             LabelError: when a name is not usable.
         """
-        self.options = Options.from_dict({
+        options = Options.from_dict({
             'hidden_size': hidden_size, 'ridge': ridge, 'activation': activation,
             'scaling': scaling, 'direct_links': direct_links, 'recalibration': recalibration,
             'seed': seed, **more})
-        self._initial_labels = LabelTable(read_names(labels))
+        self._stage = Stage(options, LabelTable(read_names(labels)))
         self._lock = threading.RLock()
-        self._width = self.options.width
-        self._learner: Learner | None = None
-        self._warmup: WarmUp | None = (
-            WarmUp(self.options.warmup_samples) if self.options.needs_samples else None)
+        # Whatever the owner wants to find again in a saved model; plain JSON values.
+        self.extra: dict[str, Any] = {}
 
     # ----- learning -----
 
@@ -100,14 +97,19 @@ class ProEMLC:
         Raises:
             InputError: when X cannot be used.
             LabelError: when the labels cannot be used.
+            InitialBlockError: when ridge is 0 and there was no initial block.
         """
         with self._lock:
-            if self._warmup is None and self._learner is not None and type(X) is np.ndarray and (
-                    X.ndim == 1):
-                return self._learn_one(X, labels, absent, complete)
-            rows, annotations = self._read(X, labels, absent, complete)
-            self._check_started()
-            return self._learn_rows(rows, annotations)
+            stage = self._stage
+            known = len(stage.labels)
+            fixed = stage.fixed
+            if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
+                # The short way for a robot's sample after sample.
+                fixed.learn_one(read_vector(X, stage.width, self.options.dtype),
+                                read_annotation(labels, absent, complete))
+            else:
+                stage.learn(*self._read(X, labels, absent, complete))
+            return tuple(stage.labels.names[known:])
 
     def learn_initial(self, X: object, labels: object) -> tuple[str, ...]:
         """Learn an initial block of complete annotations, before anything else (eqs 10-12).
@@ -116,162 +118,134 @@ class ProEMLC:
         pseudo-inverse solution (eq. 5).
         """
         with self._lock:
-            rows, annotations = self._read(X, labels, None, True)
-            if self.samples:
-                raise InitialBlockError(f'{self.samples} samples have been learnt already; '
-                                        'the initial block comes first, on a new model')
-            learner = self._new_learner(rows)
-            if self.options.ridge > 0.0:
-                learner.learn_rows(rows, annotations)
-            else:
-                learner.learn_initial(rows, annotations)
-            self._width, self._learner, self._warmup = rows.shape[1], learner, None
-            return tuple(learner.labels.names[len(self._initial_labels):])
-
-    def _learn_one(self, vector: object, labels: object, absent: object,
-                   complete: object) -> tuple[str, ...]:
-        learner = self._learner
-        assert learner is not None
-        checked = read_vector(vector, self._width, self.options.dtype)
-        said = read_annotation(labels, absent, complete)
-        known = len(learner.labels)
-        learner.learn_one(checked, said)
-        return tuple(learner.labels.names[known:])
-
-    def _learn_rows(self, rows: Rows, annotations: list[Annotation]) -> tuple[str, ...]:
-        known = len(self.labels)
-        if self._warmup is not None:
-            self._warm_up(rows, annotations)
-        else:
-            if self._learner is None:
-                fresh = self._new_learner(None, rows.shape[1])
-                fresh.learn_rows(rows, annotations)
-                self._width, self._learner = rows.shape[1], fresh
-            else:
-                self._learner.learn_rows(rows, annotations)
-        return tuple(self.labels[known:])
-
-    def _warm_up(self, rows: Rows, annotations: list[Annotation]) -> None:
-        assert self._warmup is not None
-        warmup = self._warmup.copy()
-        before = warmup.layer_samples if len(warmup) else 0
-        warmup.keep(rows, annotations)
-        if warmup.layer_samples == before and self._learner is not None:
-            self._learner.learn_rows(rows, annotations)
-            self._warmup = warmup
-            return
-        self._relearn(warmup)
-
-    def _relearn(self, warmup: WarmUp) -> None:
-        if not len(warmup):
-            self._warmup, self._learner = warmup, None
-            return
-        rows = warmup.rows()
-        learner = self._new_learner(rows[:warmup.layer_samples])
-        learner.learn_rows(rows, warmup.annotations)
-        self._width, self._learner = rows.shape[1], learner
-        self._warmup = None if warmup.over else warmup
-
-    def _new_learner(self, samples: Rows | None, width: int | None = None) -> Learner:
-        layer = make_layer(self.options, width or samples.shape[1], samples)
-        return Learner(self.options, layer, self._initial_labels)
-
-    def _check_started(self) -> None:
-        if self.options.ridge == 0.0 and self._learner is None:
-            raise InitialBlockError('with ridge=0 the model needs an initial block; '
-                                    'call learn_initial() first, or choose a ridge above 0')
-
-    # ----- unlearning -----
+            known = len(self._stage.labels)
+            self._stage.learn_initial(*self._read(X, labels, None, True))
+            return tuple(self._stage.labels.names[known:])
 
     def unlearn(self, X: object, labels: object, absent: object = None,
                 complete: object = True) -> None:
         """Take learnt samples back, as if they had never been learnt; the last row first.
 
-        Exact in any order for complete annotations; for others when the last learnt goes first.
-        Labels stay, even those that no sample shows any more; see remove_label().
+        Exact in any order for complete annotations; for others, and with forgetting, when the last
+        learnt goes first. Labels stay, even those that no sample shows any more: remove_label().
 
         Raises:
             UnlearnError: when a sample was never learnt so; the model is as before.
         """
         with self._lock:
-            rows, annotations = self._read(X, labels, absent, complete)
-            if self._learner is None:
-                raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
-            if self._warmup is None:
-                self._learner.unlearn_rows(rows, annotations)
-                return
-            warmup = self._warmup
-            for place in range(rows.shape[0] - 1, -1, -1):
-                found = warmup.find(rows[place:place + 1], annotations[place])
-                if found is None:
-                    raise NeverLearntError(f'sample {place} was never learnt with these labels')
-                warmup = warmup.without(found)
-            self._relearn(warmup)
+            self._stage.unlearn(*self._read(X, labels, absent, complete))
+
+    def fix_layer(self) -> None:
+        """Fix a hidden layer that waits for more first samples, with those that have come."""
+        with self._lock:
+            self._stage.fix()
 
     # ----- labels -----
+
+    def rename_label(self, name: str, new_name: str) -> None:
+        """Give a label another name; what was learnt of it stays.
+
+        Raises:
+            UnknownLabelError: when there is no such label.
+            LabelExistsError: when another label has the new name.
+        """
+        with self._lock:
+            self._stage.labels.column(name)
+            checked, = read_names([new_name], 'new_name')
+            self._stage.rename(name, checked)
+
+    def remove_label(self, name: str) -> None:
+        """Forget a label; the others stay as they are.
+
+        Raises:
+            UnknownLabelError: when there is no such label.
+        """
+        with self._lock:
+            self._stage.remove(name)
+
+    # ----- reading -----
+
+    def scores(self, X: object) -> Array:
+        """Return the raw outputs (n, labels): about 1 where a label is present, -1 where not."""
+        with self._lock:
+            rows = self._read_rows(X)
+            learner = self._stage.learner
+            if learner is None:
+                return np.zeros((rows.shape[0], len(self._stage.labels)), self.options.dtype)
+            return learner.scores(rows)
+
+    def predict(self, X: object) -> list[tuple[str, ...]]:
+        """Return the predicted labels of each row, best score first."""
+        with self._lock:
+            rows = self._read_rows(X)
+            learner = self._stage.learner
+            return [()] * rows.shape[0] if learner is None else learner.predict(rows)
+
+    def novelty(self, X: object) -> Array:
+        """Return for each row how unlike everything learnt it is, from 0 to 1."""
+        with self._lock:
+            rows = self._read_rows(X)
+            learner = self._stage.learner
+            if learner is None:
+                return np.ones(rows.shape[0], self.options.dtype)
+            return learner.novelty(rows)
+
+    def classify(self, x: object) -> Classification:
+        """Return labels, scores and novelty of one sample (width,), in one pass."""
+        with self._lock:
+            vector = read_vector(x, self._stage.width, self.options.dtype)
+            learner = self._stage.learner
+            if learner is None:
+                names = tuple(self._stage.labels.names)
+                return Classification((), np.zeros(len(names), self.options.dtype), 1.0, names)
+            return learner.classify(vector)
+
+    def hidden(self, X: object) -> Array:
+        """Return the hidden rows (n, neurons); the layer exists once something was learnt."""
+        with self._lock:
+            rows = self._read_rows(X)
+            learner = self._stage.learner
+            if learner is None:
+                raise NotReadyError('the model has no hidden layer before its first sample; '
+                                    'learn something first')
+            return learner.layer.rows(rows)
+
+    def _read_rows(self, X: object) -> Rows:
+        return read_rows(X, self._stage.width, self.options.dtype)
+
+    def _read(self, X: object, labels: object, absent: object,
+              complete: object) -> tuple[Rows, list[Annotation]]:
+        rows = self._read_rows(X)
+        if is_single(X):
+            return rows, [read_annotation(labels, absent, complete)]
+        return rows, read_annotations(rows.shape[0], labels, absent, complete)
+
+    # ----- what it is -----
+
+    @property
+    def options(self) -> Options:
+        """The settings."""
+        return self._stage.options
 
     @property
     def labels(self) -> list[str]:
         """The known labels, in column order."""
         with self._lock:
-            return list(self._table.names)
+            return list(self._stage.labels.names)
 
     @property
     def counts(self) -> list[int]:
         """For each label, how many learnt samples showed it."""
         with self._lock:
-            return list(self._table.counts)
-
-    @property
-    def _table(self) -> LabelTable:
-        return self._initial_labels if self._learner is None else self._learner.labels
-
-    # ----- reading -----
+            return list(self._stage.labels.counts)
 
     @property
     def samples(self) -> int:
         """How many samples have been learnt, with any label or none."""
-        return 0 if self._learner is None else self._learner.samples
+        with self._lock:
+            return 0 if self._stage.learner is None else self._stage.learner.samples
 
     @property
     def width(self) -> int | None:
         """The length of a feature vector; None: not known yet."""
-        return self._width
-
-    def scores(self, X: object) -> Array:
-        """Return the raw outputs (n, labels): about 1 where a label is present, -1 where not."""
-        with self._lock:
-            rows = read_rows(X, self._width, self.options.dtype)
-            if self._learner is None:
-                return np.zeros((rows.shape[0], len(self._table)), dtype=self.options.dtype)
-            return np.ascontiguousarray(self._learner.scores(rows))
-
-    def predict(self, X: object) -> list[tuple[str, ...]]:
-        """Return the predicted labels of each row, best score first."""
-        with self._lock:
-            scores = self.scores(X)
-            if self._learner is None:
-                return [()] * len(scores)
-            chosen = self._learner.thresholds.decide(scores)
-            names = self._table.names
-            return [tuple(names[column] for column in np.argsort(-row, kind='stable')
-                          if picked[column]) for row, picked in zip(scores, chosen)]
-
-    def novelty(self, X: object) -> Array:
-        """Return for each row how unlike everything learnt it is, from 0 to 1."""
-        with self._lock:
-            rows = read_rows(X, self._width, self.options.dtype)
-            if self._learner is None:
-                return np.ones(rows.shape[0], dtype=self.options.dtype)
-            hidden = self._learner.layer.rows(rows)
-            leverages = np.einsum('ij,ji->i', hidden, self._learner.ridge.gains(hidden))
-            return self._learner.novelty(hidden, leverages)
-
-    # ----- helpers -----
-
-    def _read(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[Annotation]]:
-        rows = read_rows(X, self._width, self.options.dtype)
-        if is_single(X):
-            return rows, [read_annotation(labels, absent, complete)]
-        return rows, read_annotations(rows.shape[0], labels, absent, complete)
+        return self._stage.width

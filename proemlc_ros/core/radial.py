@@ -7,13 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, is_sparse, row_places
 from proemlc_ros.core.scaling import Scaling
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
@@ -95,9 +94,9 @@ class RadialNeurons(HiddenLayer):
 
 def _scaled(samples: Rows, scaling: Scaling) -> Array:
     """Return samples as scaled, dense rows; they become weights, which are dense anyway."""
-    if sparse.issparse(samples):
+    if is_sparse(samples):
         dense = np.zeros(samples.shape)
-        row_of = np.repeat(np.arange(samples.shape[0]), np.diff(samples.indptr))
+        row_of = row_places(samples)
         dense[row_of, samples.indices] = samples.data
     else:
         dense = samples.astype(np.float64)
@@ -112,7 +111,7 @@ def _squares(samples: Rows, scaling: Scaling) -> Array:
         factors = scaling.row_factors(samples)
         assert factors is not None
         return (factors > 0.0).astype(factors.dtype)
-    if not sparse.issparse(samples):
+    if not is_sparse(samples):
         scaled = (samples - scaling.shift) * scaling.factor
         return np.einsum('ij,ij->i', scaled, scaled)
     weight = scaling.factor ** 2

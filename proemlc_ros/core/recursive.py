@@ -34,11 +34,9 @@ class RecursiveRidge:
     output and room to grow. Every change is in place.
     """
 
-    def __init__(self, size: int, ridge: float, dtype: str = 'float64',
-                 forgetting: float = 1.0) -> None:
+    def __init__(self, size: int, ridge: float, dtype: str = 'float64') -> None:
         """Start with M = I / ridge and one output of weight zero."""
         self.size = size
-        self.forgetting = forgetting
         self.scale = 1.0
         self.matrix: Array = np.zeros((size, size), dtype=dtype, order='F')
         if ridge > 0.0:
@@ -97,14 +95,14 @@ class RecursiveRidge:
 
         M h (eq. 9) after the update is M h / (1 + hMh) before it, so one product serves both.
         """
-        share = 1.0 / (self.forgetting + leverage)
+        self._change(gain, 1.0 / (1.0 + leverage), residual)
+
+    def _change(self, gain: Array, share: float, residual: Array) -> None:
         self._blas.ger(share, gain, residual, a=self.beta, overwrite_a=1)
         if self.pending == PENDING:
             self.settle()
         np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])
         self.pending += 1
-        if self.forgetting < 1.0:
-            self._decay()
 
     def prepare_rows(self, hidden: Array) -> Block:
         """Return what learning a block of hidden rows (n, size) needs; changes nothing.
@@ -143,6 +141,12 @@ class RecursiveRidge:
         sequential: Array = whitened * block.factor.diagonal()[:, np.newaxis]
         return sequential
 
+    def start_from(self, hidden: Array, targets: Array) -> None:
+        """Learn a first block without ridge: M = pinv(H^T H), beta = pinv(H) Y (eqs 5-7)."""
+        inverse = np.linalg.pinv(hidden.astype(np.float64))
+        self.matrix[:] = np.tril(inverse @ inverse.T)
+        self.beta[:] = inverse @ targets
+
     def downdate(self, gain: Array, leverage: float, residual: Array) -> None:
         """Take one row back; gain and leverage of the row as they are now.
 
@@ -157,7 +161,9 @@ class RecursiveRidge:
         self.settle()
         self._blas.ger(-1.0 / left, gain, residual, a=self.beta, overwrite_a=1)
         self._blas.syr(1.0 / (left * self.scale), gain, lower=1, a=self.matrix, overwrite_a=1)
-        self.scale *= self.forgetting
+
+    def rewind(self) -> None:
+        """Prepare to take the last learnt row back; only forgetting has something to do."""
 
     def settle(self) -> None:
         """Apply the pending rank-one changes to M."""
@@ -165,14 +171,6 @@ class RecursiveRidge:
             changes = self.pending_store[:, :self.pending]
             self._blas.syrk(-1.0, changes, beta=1.0, c=self.matrix, lower=1, overwrite_c=1)
             self.pending = 0
-
-    def _decay(self) -> None:
-        self.scale /= self.forgetting
-        if self.scale > 2.0 ** 64:
-            self.settle()
-            # A power of two, so that no digit is lost.
-            self.matrix *= 2.0 ** 64
-            self.scale *= 2.0 ** -64
 
     # ----- outputs -----
 
@@ -195,7 +193,7 @@ class RecursiveRidge:
 
     def copy(self) -> RecursiveRidge:
         """Return an independent copy."""
-        twin = object.__new__(RecursiveRidge)
+        twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.matrix = self.matrix.copy(order='F')
         twin.pending_store = self.pending_store.copy(order='F')

@@ -7,10 +7,15 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from proemlc_ros.core.blas import Array
-from proemlc_ros.errors import EmptyInputError, InputError, NotFiniteError, TooLargeError, WidthError
+from proemlc_ros.errors import (
+    EmptyInputError,
+    InputError,
+    NotFiniteError,
+    TooLargeError,
+    WidthError,
+)
 
 # A C-ordered (n, width) array, or a CSR matrix; the type checker knows no sparse types.
 Rows: TypeAlias = Any
@@ -45,7 +50,7 @@ def read_rows(values: object, width: int | None, dtype: str) -> Rows:
     Raises:
         InputError: or one of its kinds, when the values cannot be used.
     """
-    if sparse.issparse(values):
+    if is_sparse(values):
         return _read_sparse(values, width, dtype)
     rows = np.ascontiguousarray(_as_numbers(values, dtype))
     if rows.ndim == 1:
@@ -60,21 +65,39 @@ def read_rows(values: object, width: int | None, dtype: str) -> Rows:
     return rows
 
 
+def is_sparse(values: object) -> bool:
+    """Whether values are a scipy.sparse matrix; without importing it, which takes its time."""
+    return hasattr(values, 'tocsr')
+
+
 def is_single(values: object) -> bool:
     """Whether values are one feature vector rather than rows of them."""
-    if sparse.issparse(values):
-        return values.ndim == 1
-    if isinstance(values, np.ndarray):
-        return values.ndim == 1
+    if isinstance(values, np.ndarray) or is_sparse(values):
+        return values.ndim == 1  # type: ignore[union-attr]
     try:
         return np.ndim(values) == 1  # type: ignore[arg-type]
     except ValueError:  # ragged; read_rows explains it
         return False
 
 
+def other_form(row: Rows) -> Rows:
+    """Return one dense row as sparse, or one sparse row as dense."""
+    if is_sparse(row):
+        dense = np.zeros(row.shape, dtype=row.dtype)
+        dense[0, row.indices] = row.data
+        return dense
+    from scipy import sparse
+    return sparse.csr_matrix(row)
+
+
+def row_places(rows: Rows) -> Any:
+    """Return for each stored value of sparse rows the row it stands in."""
+    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+
+
 def row_norms(rows: Rows) -> Array:
     """Return the length of each row."""
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     return np.sqrt(np.einsum('ij,ij->i', rows, rows))
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from proemlc_ros.core.blas import Array
-from proemlc_ros.core.rows import Rows, row_norms
+from proemlc_ros.core.rows import Rows, is_sparse, row_norms
 
 # A feature that never moved in the first samples is left at its own scale.
 _CONSTANT = 1e-10
@@ -49,7 +48,7 @@ class Scaling:
 
 def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
     mean = np.asarray(samples.mean(axis=0), dtype=np.float64).ravel()
-    if sparse.issparse(samples):
+    if is_sparse(samples):
         squares = np.asarray(samples.multiply(samples).mean(axis=0), dtype=np.float64).ravel()
         return mean, np.sqrt(np.maximum(squares - mean * mean, 0.0))
     return mean, np.asarray(samples.std(axis=0, dtype=np.float64))
@@ -57,14 +56,14 @@ def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
 
 def _range(samples: Rows) -> tuple[Array, Array]:
     low, high = samples.min(axis=0), samples.max(axis=0)
-    if sparse.issparse(samples):
+    if is_sparse(samples):
         # A single row of the result: as wide as the input, which is what weights are anyway.
         low, high = (_dense_row(row) for row in (low, high))
     low = np.asarray(low, dtype=np.float64).ravel()
     return low, np.asarray(high, dtype=np.float64).ravel() - low
 
 
-def _dense_row(row: sparse.coo_matrix) -> Array:
+def _dense_row(row: Rows) -> Array:
     dense = np.zeros(row.shape[-1])
     entries = row.tocoo()
     dense[entries.coords[-1] if hasattr(entries, 'coords') else entries.col] = entries.data

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array
 
@@ -26,28 +27,27 @@ class Thresholds:
         """Start with the threshold zero; rule: 'zero' or 'learnt'."""
         self.rule = rule
         self.learns = rule == 'learnt'
-        # Row 0: scores of absent labels, row 1: of present ones.
-        self.histogram: Array = np.zeros((2, _BINS))
+        # [output, absent or present, bin]; output 0 is the label that nobody has named yet.
+        self.histogram: npt.NDArray[np.int64] = np.zeros((1, 2, _BINS), dtype=np.int64)
         # Complete annotations in all, and those without any label.
-        self.tally: Array = np.zeros(2)
+        self.tally: npt.NDArray[np.int64] = np.zeros(2, dtype=np.int64)
         self._value: float | None = None
 
-    def observe(self, scores: Array, targets: Array, complete: bool, sign: float = 1.0) -> None:
-        """Count the scores (n, outputs) of samples, before they are learnt; sign -1: take back.
+    def observe(self, scores: Array, targets: Array, complete: bool, step: int = 1) -> None:
+        """Count the scores (n, outputs) of samples, before they are learnt; step -1: take back.
 
-        targets: 1 present, -1 absent, 0 unknown; the first column, of the unnamed label, is not
-        counted.
+        targets: 1 present, -1 absent, 0 unknown.
         """
         if not self.learns:
             return
-        known = scores[:, 1:]
-        bins = np.clip((known - _LOW) * (1.0 / _STEP), 0, _BINS - 1).astype(np.intp)
-        present, absent = targets[:, 1:] > 0.0, targets[:, 1:] < 0.0
-        self.histogram[1] += sign * np.bincount(bins[present], minlength=_BINS)
-        self.histogram[0] += sign * np.bincount(bins[absent], minlength=_BINS)
+        bins = np.clip((scores - _LOW) * (1.0 / _STEP), 0, _BINS - 1).astype(np.intp)
+        present = targets > 0.0
+        rows, outputs = np.nonzero(targets)
+        np.add.at(self.histogram, (outputs, present[rows, outputs].astype(np.intp),
+                                   bins[rows, outputs]), step)
         if complete:
-            self.tally[0] += sign * len(scores)
-            self.tally[1] += sign * (len(scores) - np.count_nonzero(present.any(axis=1)))
+            self.tally[0] += step * len(scores)
+            self.tally[1] += step * (len(scores) - np.count_nonzero(present.any(axis=1)))
         self._value = None
 
     @property
@@ -62,16 +62,17 @@ class Thresholds:
             self._value = self._best() if self.learns else 0.0
         return self._value
 
-    def decide(self, scores: Array) -> Array:
+    def decide(self, scores: Array) -> npt.NDArray[np.bool_]:
         """Return which labels are predicted, for scores (n, labels)."""
-        chosen: Array = scores > self.value
+        chosen: npt.NDArray[np.bool_] = scores > self.value
         if self.at_least_one and scores.shape[1]:
             chosen[np.arange(len(scores)), scores.argmax(axis=1)] = True
         return chosen
 
     def _best(self) -> float:
         """Return the edge between two bins where F1 is best; the one nearest zero of equals."""
-        absent, present = (counts[::-1].cumsum()[::-1] for counts in self.histogram)
+        absent, present = (counts[::-1].cumsum()[::-1]
+                           for counts in self.histogram[1:].sum(axis=0))
         if not present[0]:
             return 0.0
         f1 = 2.0 * present / (present + absent + present[0])
@@ -79,14 +80,31 @@ class Thresholds:
         best = np.flatnonzero(f1 >= f1.max() - 1e-12)
         return float(edges[best[np.abs(edges[best]).argmin()]])
 
+    # ----- outputs -----
+
+    def add_output(self) -> None:
+        """Append a label; its past is that of the label that nobody had named."""
+        self.histogram = np.concatenate([self.histogram, self.histogram[:1]])
+        self._value = None
+
+    def remove_output(self, column: int) -> None:
+        """Remove a label; later columns move up by one."""
+        self.histogram = np.delete(self.histogram, column, axis=0)
+        self._value = None
+
+    # ----- whole -----
+
     def copy(self) -> Thresholds:
         """Return an independent copy."""
-        twin = Thresholds(self.rule)
-        twin.histogram, twin.tally = self.histogram.copy(), self.tally.copy()
-        return twin
+        return self.restore(self.rule, self.arrays())
 
-    def add(self, other: Thresholds) -> None:
-        """Add the counts of another model."""
-        self.histogram += other.histogram
-        self.tally += other.tally
-        self._value = None
+    def arrays(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Return copies of the counts."""
+        return {'histogram': self.histogram.copy(), 'tally': self.tally.copy()}
+
+    @classmethod
+    def restore(cls, rule: str, arrays: dict[str, npt.NDArray[np.int64]]) -> Thresholds:
+        """Make the thresholds again from what arrays() returned."""
+        thresholds = cls(rule)
+        thresholds.histogram, thresholds.tally = arrays['histogram'], arrays['tally']
+        return thresholds

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from proemlc_ros.core.labels import Annotation
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, is_sparse
 
 
 class WarmUp:
@@ -19,11 +18,12 @@ class WarmUp:
     the start, however the samples were divided into chunks.
     """
 
-    def __init__(self, needed: int) -> None:
-        """Wait for that many samples."""
+    def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
+                 annotations: tuple[Annotation, ...] = ()) -> None:
+        """Wait for that many samples; parts and annotations: those kept already."""
         self.needed = needed
-        self.parts: list[Rows] = []
-        self.annotations: list[Annotation] = []
+        self.parts = parts
+        self.annotations = annotations
 
     def __len__(self) -> int:
         """Return how many samples are kept."""
@@ -37,48 +37,59 @@ class WarmUp:
     @property
     def layer_samples(self) -> int:
         """How many of the kept samples the layer is drawn from: a power of two, or all needed."""
-        return self.needed if self.over else 1 << (len(self).bit_length() - 1)
+        return self.needed if self.over else 1 << len(self).bit_length() >> 1
 
-    def keep(self, rows: Rows, annotations: list[Annotation]) -> None:
-        """Keep a copy of the samples."""
-        self.parts.append(rows.copy())
-        self.annotations = self.annotations + list(annotations)
+    def plus(self, rows: Rows, annotations: list[Annotation]) -> WarmUp:
+        """Return the same with copies of more samples."""
+        return WarmUp(self.needed, (*self.parts, rows.copy()), (*self.annotations, *annotations))
+
+    def minus(self, row: Rows, said: Annotation) -> WarmUp | None:
+        """Return the same without the last sample that equals this one; None: there is none."""
+        place = self._find(row, said)
+        if place is None:
+            return None
+        others = [other for other in range(len(self)) if other != place]
+        return WarmUp(self.needed, (self.rows()[others],),
+                      self.annotations[:place] + self.annotations[place + 1:])
+
+    def renamed(self, name: str, new_name: str | None) -> WarmUp:
+        """Return the same with another name for a label; None: without the label."""
+        def changed(names: tuple[str, ...]) -> tuple[str, ...]:
+            replaced = (new_name if other == name else other for other in names)
+            return tuple(other for other in replaced if other is not None)
+
+        return WarmUp(self.needed, self.parts, tuple(
+            Annotation(changed(said.present), changed(said.absent), said.complete)
+            for said in self.annotations))
 
     def rows(self) -> Rows:
         """Return the kept samples as rows; sparse if any of them came so."""
         if len(self.parts) > 1:
-            mixed = any(sparse.issparse(part) for part in self.parts)
-            joined = (sparse.vstack([sparse.csr_matrix(part) for part in self.parts], format='csr')
-                      if mixed else np.concatenate(self.parts))
-            self.parts = [joined]
+            self.parts = (_stack(self.parts),)
         return self.parts[0]
 
-    def copy(self) -> WarmUp:
-        """Return a copy that can grow on its own; the kept rows are shared."""
-        twin = WarmUp(self.needed)
-        twin.parts, twin.annotations = list(self.parts), self.annotations
-        return twin
-
-    def without(self, place: int) -> WarmUp:
-        """Return the same without one sample."""
-        left = WarmUp(self.needed)
-        others = [other for other in range(len(self)) if other != place]
-        if others:
-            left.keep(self.rows()[others], [self.annotations[other] for other in others])
-        return left
-
-    def find(self, row: Rows, said: Annotation) -> int | None:
-        """Return the place of the last sample equal to the row with this annotation."""
-        wanted = (set(said.present), set(said.absent), said.complete)
+    def _find(self, row: Rows, said: Annotation) -> int | None:
+        wanted = _meaning(said)
         for place in range(len(self) - 1, -1, -1):
-            kept = self.annotations[place]
-            if (set(kept.present), set(kept.absent), kept.complete) == wanted and _equal(
+            if _meaning(self.annotations[place]) == wanted and _equal(
                     self.rows()[place:place + 1], row):
                 return place
         return None
 
 
+def _meaning(said: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
+    return frozenset(said.present), frozenset(said.absent), said.complete
+
+
+def _stack(parts: tuple[Rows, ...]) -> Rows:
+    if not any(map(is_sparse, parts)):
+        return np.concatenate(parts)
+    from scipy import sparse
+    return sparse.vstack([sparse.csr_matrix(part) for part in parts], format='csr')
+
+
 def _equal(one: Rows, other: Rows) -> bool:
-    if sparse.issparse(one) or sparse.issparse(other):
-        return abs(sparse.csr_matrix(one) - sparse.csr_matrix(other)).nnz == 0
-    return bool(np.array_equal(one, other))
+    if not is_sparse(one) and not is_sparse(other):
+        return bool(np.array_equal(one, other))
+    from scipy import sparse
+    return (sparse.csr_matrix(one) != sparse.csr_matrix(other)).nnz == 0

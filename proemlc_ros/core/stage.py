@@ -1,0 +1,155 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a model stands: nothing learnt, warming up, or with its hidden layer fixed."""
+
+from __future__ import annotations
+
+from proemlc_ros.core.blas import Array
+from proemlc_ros.core.hidden import HiddenLayer, make_layer
+from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.warmup import WarmUp
+from proemlc_ros.errors import InitialBlockError, NeverLearntError
+
+
+class Stage:
+    """Makes the learner when the first samples come, and again while the layer is provisional.
+
+    Every change is complete or, when an error is raised, has not happened.
+    """
+
+    def __init__(self, options: Options, labels: LabelTable) -> None:
+        """Start with nothing learnt; labels: known from the start."""
+        self.options = options
+        self.width = options.width
+        self.first_labels = labels
+        self.learner: Learner | None = None
+        self.warmup: WarmUp | None = (
+            WarmUp(options.warmup_samples) if options.needs_samples else None)
+
+    @property
+    def fixed(self) -> Learner | None:
+        """The learner, once its layer is fixed."""
+        return self.learner if self.warmup is None else None
+
+    @property
+    def labels(self) -> LabelTable:
+        """The known labels."""
+        return self.first_labels if self.learner is None else self.learner.labels
+
+    def learn(self, rows: Rows, annotations: list[Annotation]) -> None:
+        """Learn samples in order."""
+        if self.options.ridge == 0.0 and self.learner is None:
+            raise InitialBlockError('with ridge=0 the model needs an initial block; '
+                                    'call learn_initial() first, or choose a ridge above 0')
+        if self.warmup is not None:
+            self._learn_warming_up(self.warmup, rows, annotations)
+        elif self.learner is not None:
+            self.learner.learn_rows(rows, annotations)
+        else:
+            self._start(make_layer(self.options, rows.shape[1], None), rows, annotations)
+
+    def learn_initial(self, rows: Rows, annotations: list[Annotation]) -> None:
+        """Learn the first samples of all; they fix the layer."""
+        if self.learner is not None and self.learner.samples:
+            raise InitialBlockError(f'{self.learner.samples} samples have been learnt already; '
+                                    'the initial block comes first, on a new model')
+        layer = (self.learner.layer if self.fixed is not None and self.learner is not None
+                 else make_layer(self.options, rows.shape[1], rows))
+        if self.options.ridge > 0.0:
+            self._start(layer, rows, annotations)
+        else:
+            learner = Learner(self.options, layer, self.labels)
+            learner.learn_pseudo_inverse(rows, annotations)
+            self.learner, self.width = learner, rows.shape[1]
+        self.warmup = None
+
+    def unlearn(self, rows: Rows, annotations: list[Annotation]) -> None:
+        """Take samples back, the last one first."""
+        if self.learner is None:
+            raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
+        if self.warmup is None:
+            self.learner.unlearn_rows(rows, annotations)
+            return
+        left: WarmUp | None = self.warmup
+        for place in range(rows.shape[0] - 1, -1, -1):
+            left = left.minus(rows[place:place + 1], annotations[place]) if left else None
+            if left is None:
+                raise NeverLearntError(f'sample {place} was never learnt with these labels; '
+                                       'give the values and labels it was learnt with')
+        self._learn_again(left)
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a label another name."""
+        self.labels.rename(name, new_name)
+        self._rename_kept(name, new_name)
+
+    def remove(self, name: str) -> None:
+        """Forget a label."""
+        if self.learner is None:
+            self.first_labels.remove(name)
+        else:
+            self.learner.remove_label(name)
+        self._rename_kept(name, None)
+
+    def fix(self) -> None:
+        """Fix a provisional layer now, with the samples that have come."""
+        if self.warmup is not None and len(self.warmup):
+            self._learn_again(WarmUp(len(self.warmup), self.warmup.parts, self.warmup.annotations))
+
+    # ----- warming up -----
+
+    def _learn_warming_up(self, warmup: WarmUp, rows: Rows, annotations: list[Annotation]) -> None:
+        more = warmup.plus(rows, annotations)
+        if self.learner is not None and more.layer_samples == warmup.layer_samples:
+            self.learner.learn_rows(rows, annotations)
+            self.warmup = more
+        else:
+            self._learn_again(more)
+
+    def _learn_again(self, warmup: WarmUp) -> None:
+        """Draw the layer from the kept samples and learn all of them from the start."""
+        unmentioned = self._unmentioned(warmup)
+        if len(warmup):
+            rows = warmup.rows()
+            layer = make_layer(self.options, rows.shape[1], rows[:warmup.layer_samples])
+            self._start(layer, rows, list(warmup.annotations))
+        else:
+            self.learner = None
+        for name in unmentioned:
+            if self.learner is None:
+                self.first_labels.add(name)
+            else:
+                self.learner.add_label(name)
+        self.warmup = None if warmup.over else warmup
+
+    def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[Annotation]) -> None:
+        learner = Learner(self.options, layer, self.first_labels)
+        learner.learn_rows(rows, annotations)
+        self.learner, self.width = learner, rows.shape[1]
+
+    def _unmentioned(self, warmup: WarmUp) -> list[str]:
+        """Return the labels that only samples taken back have mentioned; they stay known."""
+        mentioned = {name for said in warmup.annotations for name in said.present + said.absent}
+        return [name for name in self.labels.names
+                if name not in mentioned and name not in self.first_labels.columns]
+
+    def _rename_kept(self, name: str, new_name: str | None) -> None:
+        """Change a name where samples are kept to be learnt again."""
+        if self.warmup is not None:
+            self.warmup = self.warmup.renamed(name, new_name)
+        if self.learner is not None and name in self.first_labels.columns:
+            if new_name is None:
+                self.first_labels.remove(name)
+            else:
+                self.first_labels.rename(name, new_name)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return every array that learning changes, for comparison; not copies."""
+        if self.learner is None:
+            return {}
+        ridge = self.learner.ridge
+        return {'matrix': ridge.matrix, 'beta': ridge.beta,
+                'pending': ridge.pending_store[:, :ridge.pending]}
