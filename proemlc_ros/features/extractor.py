@@ -1,0 +1,84 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every feature extractor is: a named, versioned function from one sample to one vector."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+
+# A longer parameter (twenty joint names, say) is named by its hash, to keep identities readable.
+LONGEST_SPELT_VALUE = 60
+
+
+def parameter(default: Any, description: str) -> Any:
+    """Declare a parameter of an extractor: a dataclass field with a description for people."""
+    return field(default=default, metadata={'description': description})
+
+
+class Extractor(ABC):
+    """Turns samples of one sensor into vectors of one width; subclasses are dataclasses.
+
+    Their dataclass fields made by `parameter` are the extractor's parameters. A change that
+    gives other values for the same sample must raise `version`.
+    """
+
+    kind: ClassVar[str]
+    version: ClassVar[int]
+    sensor: ClassVar[str]
+    description: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of values in a vector; 0 while the first sample has yet to decide it."""
+
+    @abstractmethod
+    def __call__(self, sample: Any) -> Vector:
+        """Return the features of a sample.
+
+        Raises:
+            BadSensorDataError: the sample cannot be described.
+
+        """
+
+    def observe(self, sample: Any) -> None:
+        """Remember a sample whose own vector is not wanted, for the vectors after it."""
+
+    def reset(self) -> None:
+        """Forget earlier samples, because time has jumped."""
+
+    @property
+    def name(self) -> str:
+        """Identity for FeatureVector.extractor: kind, version and what is not at its default.
+
+        Two extractors with the same name give the same vector for the same sample.
+        """
+        stated = [
+            f'{entry.name}={spell(value)}'
+            for entry in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
+            if 'description' in entry.metadata
+            and (value := self.identity_value(entry.name)) != entry.default
+        ]
+        identity = f'{self.kind}/{self.version}'
+        return f'{identity}({";".join(stated)})' if stated else identity
+
+    def identity_value(self, parameter_name: str) -> Any:
+        """Return what stands for a parameter in the name, usually its value."""
+        return getattr(self, parameter_name)
+
+
+def spell(value: Any) -> str:
+    """Write a parameter's value for an identity, the same on every machine."""
+    parts = value if isinstance(value, tuple) else (value,)
+    text = ','.join(f'{part:.9g}' if isinstance(part, float) else str(part) for part in parts)
+    if len(text) > LONGEST_SPELT_VALUE:
+        return '#' + hashlib.sha256(text.encode()).hexdigest()[:12]
+    return text

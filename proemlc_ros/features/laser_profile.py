@@ -1,0 +1,141 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A laser scan as a fixed number of values, whatever its number of beams."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proemlc_ros.errors import BadSensorDataError, ExtractorError
+from proemlc_ros.features.extractor import Extractor, Vector, parameter
+from proemlc_ros.features.samples import LaserBeams
+from proemlc_ros.features.scan_shape import SHAPE_STATISTICS, shape_statistics
+
+# The outline that the shape statistics are taken from has this many corners.
+OUTLINE_POINTS = 360
+
+
+@dataclass(frozen=True)
+class LaserProfile(Extractor):
+    """Mean range in each of a number of sectors, 0 (at the scanner) to 1 (nothing in range).
+
+    The range is taken as a piecewise linear function of the angle through the valid beams,
+    and each value is its exact mean over the sector: a scanner with twice the beams gives
+    the same profile. Without `field_of_view` the sectors divide what the scan covers; with it,
+    they divide the given angles, and those that the scan does not cover count as free.
+    """
+
+    kind: ClassVar[str] = 'laser_profile'
+    version: ClassVar[int] = 1
+    sensor: ClassVar[str] = 'scan'
+    description: ClassVar[str] = 'mean range in sectors of a laser scan, and shape statistics'
+
+    sectors: int = parameter(36, 'number of sectors, the values of the profile')
+    field_of_view: tuple[float, ...] = parameter(
+        (), 'first and last angle in radians; empty: those of the scan')
+    max_range: float = parameter(0.0, 'range in metres that counts as 1; 0: range_max of the scan')
+    shape: bool = parameter(False, 'append statistics of the shape of the free space')
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not 1 <= self.sectors <= 10_000:
+            raise ExtractorError(f'sectors is {self.sectors}; it must be between 1 and 10000')
+        if self.field_of_view and not (
+                len(self.field_of_view) == 2
+                and 0 < self.field_of_view[1] - self.field_of_view[0] <= 2 * math.pi + 1e-6):
+            raise ExtractorError(
+                f'field_of_view {self.field_of_view} must be two rising angles in radians, at '
+                'most a full circle apart')
+        if not (self.max_range >= 0 and math.isfinite(self.max_range)):
+            raise ExtractorError(f'max_range is {self.max_range}; it must be 0 or positive')
+
+    @property
+    def width(self) -> int:
+        """The sectors, and the shape's statistics where wanted."""
+        return self.sectors + (len(SHAPE_STATISTICS) if self.shape else 0)
+
+    def __call__(self, sample: LaserBeams) -> Vector:
+        """Return the profile of a scan.
+
+        Raises:
+            BadSensorDataError: no beam measured anything, or the limits make no sense.
+
+        """
+        angles, closeness = usable_beams(sample, self.max_range)
+        first, last = self.field_of_view or (sample.angles.min(), sample.angles.max())
+        if self.field_of_view:
+            angles, closeness = covered(angles, closeness, first, last)
+        profile = sector_means(angles, closeness, first, last, self.sectors)
+        if self.shape:
+            outline_angles = np.linspace(first, last, OUTLINE_POINTS)
+            outline = np.interp(outline_angles, angles, closeness)
+            profile = np.concatenate([profile, shape_statistics(outline_angles, outline)])
+        return profile.astype(np.float32)
+
+
+def usable_beams(
+    beams: LaserBeams, max_range: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return angles (rising) and ranges as fractions of the largest, of the beams that count.
+
+    REP 117: +inf is "nothing in range" (1), -inf "too close to measure" (0), NaN no measurement
+    at all (left out). A finite range below range_min is no measurement either (many drivers
+    write 0 for it), one above range_max is nothing in range.
+    """
+    limit = max_range or beams.range_max
+    if not (math.isfinite(limit) and limit > 0):
+        raise BadSensorDataError(
+            'bad_range_limits',
+            f'range_max of the scan is {beams.range_max}; set the parameter max_range')
+    ranges = np.where(np.isneginf(beams.ranges), beams.range_min, beams.ranges)
+    with np.errstate(invalid='ignore'):
+        valid = ranges >= beams.range_min
+    if not valid.any():
+        raise BadSensorDataError(
+            'no_valid_beam', f'none of the {len(ranges)} beams of the scan measured anything')
+    angles = beams.angles[valid]
+    too_close = np.isneginf(beams.ranges[valid])
+    fraction = np.where(ranges[valid] > beams.range_max, 1.0, ranges[valid] / limit)
+    fraction = np.where(too_close, 0.0, np.minimum(fraction, 1.0))
+    order = np.argsort(angles, kind='stable')
+    return angles[order], fraction[order]
+
+
+def covered(
+    angles: NDArray[np.float64], values: NDArray[np.float64], first: float, last: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Place beams on the circle from `first` on, with free space where no beam points."""
+    placed = first + np.mod(angles - first, 2 * math.pi)
+    order = np.argsort(placed, kind='stable')
+    placed, values = placed[order], values[order]
+    # Neighbours much further apart than usual enclose a blind angle.
+    usual = float(np.median(np.diff(angles))) if len(angles) > 1 else 0.0
+    around = np.concatenate([[placed[-1] - 2 * math.pi], placed, [placed[0] + 2 * math.pi]])
+    around_values = np.concatenate([[values[-1]], values, [values[0]]])
+    gaps = np.flatnonzero(np.diff(around) > max(4 * usual, math.radians(10)))
+    half = max(usual / 2, 1e-6)
+    borders = np.concatenate([around[gaps] + half, around[gaps + 1] - half])
+    grid = np.concatenate([around, borders])
+    filled = np.concatenate([around_values, np.ones(len(borders))])
+    order = np.argsort(grid, kind='stable')
+    return grid[order], filled[order]
+
+
+def sector_means(
+    angles: NDArray[np.float64], values: NDArray[np.float64], first: float, last: float,
+    sectors: int,
+) -> NDArray[np.float64]:
+    """Return the exact mean over each sector of the line through the given points."""
+    edges = np.linspace(first, last, sectors + 1)
+    if last <= first:  # a single beam
+        return np.full(sectors, values.mean())
+    knots = np.unique(np.concatenate([angles, edges]))
+    line = np.interp(knots, angles, values)
+    area = np.concatenate([[0.0], np.cumsum(np.diff(knots) * (line[1:] + line[:-1]) / 2)])
+    means = np.diff(np.interp(edges, knots, area)) / np.diff(edges)
+    return np.asarray(np.clip(means, 0.0, 1.0))

@@ -1,0 +1,125 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""sensor_msgs/Image and CompressedImage to arrays of pixels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from proemlc_ros.errors import BadSensorDataError
+
+
+class Encoding(NamedTuple):
+    """How pixels lie in memory, and the OpenCV conversion that gives RGB (None: as it is)."""
+
+    type: str
+    channels: int
+    to_rgb: int | None
+
+
+ENCODINGS = {
+    'rgb8': Encoding('u1', 3, None),
+    'bgr8': Encoding('u1', 3, cv2.COLOR_BGR2RGB),
+    'rgba8': Encoding('u1', 4, cv2.COLOR_RGBA2RGB),
+    'bgra8': Encoding('u1', 4, cv2.COLOR_BGRA2RGB),
+    'rgb16': Encoding('u2', 3, None),
+    'bgr16': Encoding('u2', 3, cv2.COLOR_BGR2RGB),
+    'rgba16': Encoding('u2', 4, cv2.COLOR_RGBA2RGB),
+    'bgra16': Encoding('u2', 4, cv2.COLOR_BGRA2RGB),
+    'mono8': Encoding('u1', 1, None),
+    'mono16': Encoding('u2', 1, None),
+    '8UC1': Encoding('u1', 1, None),
+    '16UC1': Encoding('u2', 1, None),
+    # OpenCV's own names say nothing of colour; its users mean its order.
+    '8UC3': Encoding('u1', 3, cv2.COLOR_BGR2RGB),
+    '8UC4': Encoding('u1', 4, cv2.COLOR_BGRA2RGB),
+}
+
+# First and last bytes of the compressed formats; a file without its end is cut off.
+FORMATS = {
+    'jpeg': (b'\xff\xd8\xff', b'\xff\xd9'),
+    'png': (b'\x89PNG\r\n\x1a\n', b'IEND\xaeB`\x82'),
+}
+
+
+def image_array(message: Any) -> NDArray[Any]:
+    """Return the pixels of a sensor_msgs/Image, as (rows, columns) or RGB (rows, columns, 3).
+
+    Eight bits stay uint8, sixteen uint16 in the machine's byte order; alpha is dropped. The
+    array may share memory with the message.
+
+    Raises:
+        BadSensorDataError: empty_image, unknown_encoding, bad_step or truncated_image.
+
+    """
+    encoding = ENCODINGS.get(message.encoding)
+    if encoding is None:
+        raise BadSensorDataError(
+            'unknown_encoding',
+            f'image encoding {message.encoding!r} is not known, only {", ".join(ENCODINGS)}; '
+            'image_proc converts Bayer and YUV images')
+    rows = pixel_rows(message, encoding)
+    pixels = rows
+    if encoding.type == 'u2':
+        byte_order = '>' if message.is_bigendian else '<'
+        pixels = np.ascontiguousarray(rows).view(byte_order + 'u2').astype(np.uint16, copy=False)
+    if encoding.channels > 1:
+        pixels = pixels.reshape(message.height, message.width, encoding.channels)
+    return pixels if encoding.to_rgb is None else cv2.cvtColor(pixels, encoding.to_rgb)
+
+
+def pixel_rows(message: Any, encoding: Encoding) -> NDArray[np.uint8]:
+    """Return the bytes of the pixels, one row of the image a row, without padding."""
+    height, width, step = message.height, message.width, message.step
+    if height < 1 or width < 1:
+        raise BadSensorDataError(
+            'empty_image', f'the image has {width} x {height} pixels (width x height)')
+    row_bytes = width * encoding.channels * np.dtype(encoding.type).itemsize
+    if step < row_bytes:
+        raise BadSensorDataError(
+            'bad_step', f'step is {step} bytes, but a row of {width} pixels in '
+            f'{message.encoding} has {row_bytes}')
+    data = np.frombuffer(message.data, np.uint8)
+    needed = step * (height - 1) + row_bytes
+    if len(data) < needed:
+        raise BadSensorDataError(
+            'truncated_image', f'the image has {len(data)} bytes of data; {width} x {height} '
+            f'pixels in {message.encoding} with step {step} need {needed}')
+    # A view; reshaping would need the padding of the last row, which may be missing.
+    return np.lib.stride_tricks.as_strided(
+        data, (height, row_bytes), (step, 1), writeable=False)
+
+
+def compressed_image_array(message: Any) -> NDArray[Any]:
+    """Return the pixels of a sensor_msgs/CompressedImage (jpeg or png), like image_array.
+
+    Raises:
+        BadSensorDataError: unknown_format, truncated_image or undecodable_image.
+
+    """
+    data = bytes(message.data)
+    known = next((ends for ends in FORMATS.values() if data.startswith(ends[0])), None)
+    if known is None:
+        raise BadSensorDataError(
+            'unknown_format', f'compressed image of format {message.format!r} and '
+            f'{len(data)} bytes is neither jpeg nor png')
+    # Decoders paint the missing rows of a cut file grey; some cameras pad with zeros.
+    if not data.rstrip(b'\x00').endswith(known[1]):
+        raise BadSensorDataError(
+            'truncated_image', f'the compressed image ({message.format!r}) has {len(data)} bytes '
+            'and lacks its end')
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error as error:
+        raise BadSensorDataError('undecodable_image', f'compressed image: {error}') from error
+    if pixels is None:
+        raise BadSensorDataError(
+            'undecodable_image', f'the compressed image ({message.format!r}) cannot be decoded')
+    if pixels.ndim == 2:
+        return pixels
+    swap = cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGB
+    return cv2.cvtColor(pixels, swap)

@@ -1,0 +1,118 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A tiny ONNX model made here, run by the extractor and by plain NumPy."""
+
+import builtins
+
+import cv2
+import numpy as np
+import pytest
+
+from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
+from proemlc_ros.features.onnx_embedding import OnnxEmbedding
+from proemlc_ros.features.registry import make_extractor
+
+onnx = pytest.importorskip('onnx', reason='onnx is not installed')
+pytest.importorskip('onnxruntime', reason='onnxruntime is not installed')
+
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def write_model(path, shape, weights, element=onnx.TensorProto.FLOAT):
+    """Write a model: flatten the image, multiply by the weights."""
+    helper = onnx.helper
+    nodes = [helper.make_node('Cast', ['image'], ['pixels'], to=onnx.TensorProto.FLOAT),
+             helper.make_node('Flatten', ['pixels'], ['flat'], axis=1),
+             helper.make_node('MatMul', ['flat', 'weights'], ['embedding'])]
+    graph = helper.make_graph(
+        nodes, 'tiny', [helper.make_tensor_value_info('image', element, shape)],
+        [helper.make_tensor_value_info('embedding', onnx.TensorProto.FLOAT, [None, None])],
+        [onnx.numpy_helper.from_array(weights.astype(np.float32), 'weights')])
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid('', 13)], ir_version=8)
+    onnx.save(model, str(path))
+    return str(path)
+
+
+@pytest.fixture
+def weights():
+    """Weights from a 6x8 colour image to five values."""
+    return np.random.default_rng(3).normal(size=(3 * 6 * 8, 5))
+
+
+def prepared(image):
+    """Resize and normalise as the documentation says, in double precision."""
+    small = cv2.resize(image.astype(np.float64) / 255, (8, 6), interpolation=cv2.INTER_AREA)
+    return (small - MEAN) / DEVIATION
+
+
+@pytest.mark.parametrize('shape', [[1, 3, 6, 8], ['batch', 3, 6, 8]])
+def test_embedding_equals_the_product_in_numpy(tmp_path, camera_image, weights, shape):
+    extractor = OnnxEmbedding(model=write_model(tmp_path / 'm.onnx', shape, weights))
+    wanted = prepared(camera_image).transpose(2, 0, 1).ravel() @ weights
+    assert extractor.width == 5
+    np.testing.assert_allclose(
+        extractor(camera_image), wanted / np.linalg.norm(wanted), atol=1e-5)
+
+
+def test_bands_last_are_understood(tmp_path, camera_image, weights):
+    extractor = OnnxEmbedding(
+        model=write_model(tmp_path / 'm.onnx', [1, 6, 8, 3], weights), normalise=False)
+    wanted = prepared(camera_image).ravel() @ weights
+    np.testing.assert_allclose(extractor(camera_image), wanted, atol=1e-4)
+
+
+def test_eight_bit_models_get_pixels(tmp_path, camera_image, weights):
+    extractor = OnnxEmbedding(normalise=False, model=write_model(
+        tmp_path / 'm.onnx', [1, 3, 6, 8], weights, onnx.TensorProto.UINT8))
+    small = cv2.resize(camera_image.astype(np.float32), (8, 6), interpolation=cv2.INTER_AREA)
+    wanted = np.rint(small).transpose(2, 0, 1).ravel() @ weights
+    np.testing.assert_allclose(extractor(camera_image), wanted, rtol=1e-3, atol=3)
+
+
+def test_open_sizes_take_input_size_and_grey_models_grey(tmp_path, camera_image):
+    weights = np.random.default_rng(0).normal(size=(16, 4))
+    path = write_model(tmp_path / 'm.onnx', [1, 1, 'rows', 'columns'], weights)
+    extractor = OnnxEmbedding(model=path, input_size=4)
+    assert extractor(camera_image).shape == (4,)
+    assert extractor(camera_image[..., 0]).shape == (4,)
+
+
+def test_another_network_is_another_extractor(tmp_path, weights):
+    one = OnnxEmbedding(model=write_model(tmp_path / 'a.onnx', [1, 3, 6, 8], weights))
+    same = OnnxEmbedding(model=write_model(tmp_path / 'b.onnx', [1, 3, 6, 8], weights), threads=2)
+    other = OnnxEmbedding(model=write_model(tmp_path / 'c.onnx', [1, 3, 6, 8], weights + 1))
+    assert one.name == same.name != other.name
+    assert one.name.startswith('onnx_embedding/1(model=')
+
+
+def test_values_that_are_not_finite_are_refused(tmp_path, camera_image, weights):
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights * np.nan)
+    with pytest.raises(BadSensorDataError):
+        OnnxEmbedding(model=path)
+
+
+def test_unusable_models_say_so(tmp_path, weights):
+    (tmp_path / 'text.onnx').write_text('hello')
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights)
+    flat = write_model(tmp_path / 'flat.onnx', [1, 144], weights)
+    for parameters, text in [
+        ({}, 'cannot read'), ({'model': str(tmp_path / 'none.onnx')}, 'cannot read'),
+        ({'model': str(tmp_path / 'text.onnx')}, 'not a usable'), ({'model': flat}, 'an image'),
+        ({'model': path, 'output': 'other'}, 'embedding'), ({'model': path, 'mean': [1]}, 'three'),
+    ]:
+        with pytest.raises(ExtractorError, match=text):
+            make_extractor('onnx_embedding', parameters)
+
+
+def test_without_onnxruntime_the_message_says_what_to_install(monkeypatch):
+    real_import = builtins.__import__
+
+    def no_onnxruntime(name, *args, **kwargs):
+        if name == 'onnxruntime':
+            raise ImportError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, '__import__', no_onnxruntime)
+    with pytest.raises(MissingDependencyError, match='pip install'):
+        OnnxEmbedding(model='x.onnx')
