@@ -123,7 +123,7 @@ class Recording:
 
         """
         by_name = {topic.name: topic for topic in topics}
-        decode = {topic.name: self._decoder(topic) for topic in topics}
+        decode = {topic.name: self.decoder(topic) for topic in topics}
         for connection, time, data in self.raw(set(by_name)):
             message = decode[connection.topic](data, time)
             if message is not None:
@@ -158,7 +158,8 @@ class Recording:
                 f'{self.path}: {text}; use --best-effort to take what is readable') from error
         self.notes.append(f'{text}; what came after it was left out')
 
-    def _decoder(self, topic: Topic) -> Callable[[bytes, int], Any]:
+    def decoder(self, topic: Topic) -> Callable[[bytes, int], Any]:
+        """Return the function from serialized data and time to a message of the topic."""
         read = self._reader(topic.type)
 
         def decode(data: bytes, time: int) -> Any:

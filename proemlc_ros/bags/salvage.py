@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -14,7 +13,10 @@ from proemlc_ros.errors import BagError
 
 from .repair import readable_rows, stated_size
 from .salvage_mcap import mcap_is_damaged, salvage_mcap
+from .sqlite_file import Row
 
+# Where the header of a sqlite file states the number of pages: four bytes, big-endian.
+_COUNT_PLACE = 28
 _TABLES = ('schema', 'metadata', 'topics', 'message_definitions')
 
 
@@ -63,16 +65,15 @@ def _read_only(file: Path) -> sqlite3.Connection:
 
 
 def _salvage_sqlite(file: Path, copy: Path) -> int:
-    padded = copy.with_suffix('.padded')
-    shutil.copyfile(file, padded)
-    # SQLite refuses a file that lacks pages, but reads around empty ones.
-    os.truncate(padded, max(stated_size(file), file.stat().st_size))
-    with closing(_read_only(padded)) as source, closing(sqlite3.connect(copy)) as target:
+    trimmed = copy.with_suffix('.trimmed')
+    shutil.copyfile(file, trimmed)
+    _trim(trimmed)
+    with closing(_read_only(trimmed)) as source, closing(sqlite3.connect(copy)) as target:
         for name, statement in source.execute('SELECT name, sql FROM sqlite_master').fetchall():
             if statement and name in (*_TABLES, 'messages'):
                 target.execute(statement)
                 _copy_table(source, target, name)
-        rows = readable_rows(padded)
+        rows = (row for row in readable_rows(trimmed) if _is_message(row))
         target.executemany('INSERT INTO messages VALUES (?, ?, ?, ?)', rows)
         target.execute('CREATE INDEX timestamp_idx ON messages (timestamp ASC)')
         target.commit()
@@ -89,3 +90,27 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
     except sqlite3.Error:
         if table == 'topics':
             raise  # without topics no message can be understood
+
+
+def _trim(file: Path) -> None:
+    """Make a cut file end with a whole page and say so in its header.
+
+    SQLite refuses a file that lacks pages which its header counts. Were they filled with zeros, a
+    message with its end in one of them would be read with zeros for values.
+    """
+    size, stated = file.stat().st_size, stated_size(file)
+    if size >= stated:
+        return
+    with file.open('r+b') as stream:
+        header = stream.read(_COUNT_PLACE + 4)
+        pages = size * int.from_bytes(header[_COUNT_PLACE:], 'big') // stated
+        stream.seek(_COUNT_PLACE)
+        stream.write(pages.to_bytes(4, 'big'))
+        stream.truncate(stated // int.from_bytes(header[_COUNT_PLACE:], 'big') * pages)
+
+
+def _is_message(row: Row) -> bool:
+    _, topic, time, data = row
+    known = isinstance(topic, int) and isinstance(time, int) and isinstance(data, bytes)
+    # Every serialized message begins with the mark of CDR.
+    return known and data[:2] in (b'\x00\x00', b'\x00\x01')

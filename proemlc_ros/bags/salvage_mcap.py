@@ -84,7 +84,8 @@ def _inside_chunk(content: bytes) -> Iterator[tuple[int, bytes]]:
         return  # a compressed chunk is readable as a whole or not at all
     position = _CHUNK_START.size + 8
     while position + 9 <= len(content):
-        kind, length = content[position], int.from_bytes(content[position + 1:position + 9], 'little')
+        kind = content[position]
+        length = int.from_bytes(content[position + 1:position + 9], 'little')
         record = content[position + 9:position + 9 + length]
         if len(record) < length:
             return

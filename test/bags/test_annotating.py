@@ -1,0 +1,113 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Annotations from a file of times and labels."""
+
+import pytest
+
+from proemlc_ros.bags.annotating import annotate_bag
+from proemlc_ros.bags.label_spans import read_label_spans
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.conversions import annotation_of
+from proemlc_ros.errors import BagError, LabelFileError
+
+TEXT = """start,end,labels
+1,2,wall
+1.5,3,door; open
+5,,person
+"""
+
+
+def annotated(path, spans, target, topic='/scan', **options):
+    with Recording(path) as bag:
+        count = annotate_bag(bag, target, spans, bag.topic(topic), **options)
+        original = bag.count
+    with Recording(target) as bag:
+        said = [annotation_of(record.message)
+                for record in bag.records([bag.topic('/proemlc/annotations')])]
+        stamps = [(record.time, record.message.header.stamp)
+                  for record in bag.records([bag.topic(topic)])]
+        assert bag.count == original + count
+    return said, [(time, stamp.sec * 10**9 + stamp.nanosec) for time, stamp in stamps]
+
+
+def spans_of(tmp_path, text):
+    (tmp_path / 'labels.csv').write_text(text)
+    return read_label_spans(tmp_path / 'labels.csv')
+
+
+def test_spans_and_moments(tmp_path, shared_bags, storage):
+    said, messages = annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT),
+                               tmp_path / 'out', storage=storage)
+    start = messages[0][0]
+    expected = []
+    for time, stamp in messages:
+        seconds = (time - start) / 1e9
+        names = ('wall',) * (1 <= seconds <= 2) + ('door', 'open') * (1.5 <= seconds <= 3)
+        if names:
+            expected.append((stamp, names))
+    moments = [stamp for time, stamp in messages]
+    nearest = min(messages, key=lambda message: abs(message[0] - start - 5_000_000_000))
+    expected.append((nearest[1], ('person',)))
+    assert len(moments) == 277
+    assert [(one.stamp, one.labels) for one in said] == expected
+    assert all(one.complete and one.features is None for one in said)
+
+
+def test_dates_instead_of_seconds_from_the_start(tmp_path, shared_bags):
+    spans = spans_of(tmp_path, 'time,labels,absent,complete\n1731916716.688574090,a,b;c,false\n')
+    said, messages = annotated(shared_bags / 'lidar_nanaaaiya_p1', spans, tmp_path / 'out',
+                               relative=False, annotator='Ada')
+    (one,) = said
+    assert (one.stamp, one.labels, one.absent, one.complete, one.annotator) == (
+        messages[0][1], ('a',), ('b', 'c'), False, 'Ada')
+
+
+def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared_bags):
+    said, _ = annotated(shared_bags / 'webots_walker', spans_of(tmp_path, 'time,labels\n5,wall\n'),
+                        tmp_path / 'out')
+    assert len(said) == 1
+    with (Recording(shared_bags / 'webots_walker') as before,
+          Recording(tmp_path / 'out') as after):
+        counts = {topic.name: topic.count for topic in after.topics}
+        for topic in before.topics:
+            if topic.count:
+                assert counts[topic.name] == topic.count
+        names = {topic.name for topic in before.topics}
+        same = zip(before.raw(names), after.raw(names), strict=True)
+        assert all((a[0].topic, a[1], a[2]) == (b[0].topic, b[1], b[2]) for a, b in same)
+
+
+@pytest.mark.parametrize(('text', 'word'), [
+    ('', 'is empty'),
+    ('labels\ncup\n', ':1: the header'),
+    ('start,labels,colour\n1,cup,red\n', ':1: the header'),
+    ('start,labels\n', 'no lines'),
+    ('start,labels\nsoon,cup\n', ":2: 'soon' is not a time"),
+    ('start,labels\n-1,cup\n', ":2: '-1' is not a time"),
+    ('start,end,labels\n5,4,cup\n', ':2: the end 4 is before the start 5'),
+    ('start,labels\n1,cup,more\n', ':2: 3 values for 2'),
+    ('start,labels,complete\n1,cup,maybe\n', ':2: complete is'),
+    ('start,labels\n1,c\x07p\n', ':2: label'),
+])
+def test_a_wrong_file_is_named_with_its_line(tmp_path, text, word):
+    with pytest.raises(LabelFileError) as caught:
+        spans_of(tmp_path, text)
+    assert word in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(LabelFileError, match='cannot be read'):
+        read_label_spans(tmp_path / 'none.csv')
+
+
+def test_times_outside_of_the_recording(tmp_path, shared_bags):
+    for text in ('start,end,labels\n100,200,cup\n', 'time,labels\n100,cup\n'):
+        with pytest.raises(LabelFileError, match=r'line 2: .*lasts 29\.764 s'):
+            annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, text),
+                      tmp_path / 'out')
+        assert not (tmp_path / 'out').exists()
+
+
+def test_the_target_must_be_new(tmp_path, shared_bags):
+    with pytest.raises(BagError, match='exists already'):
+        annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT), tmp_path)
