@@ -28,5 +28,6 @@ class RateLimit:
             self._due = stamp
         if stamp < self._due - self._allowance:
             return False
-        self._due = max(self._due + self._period, stamp)
+        # What was missed in a pause is not made up for; half a period apart is the least.
+        self._due = max(self._due + self._period, stamp + self._period // 2)
         return True
