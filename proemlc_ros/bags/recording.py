@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from heapq import merge
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +54,7 @@ class Recording:
                 if connection.msgdef.format != MessageDefinitionFormat.NONE
             }
             self.topics = describe(connections, self._types, self.notes)
+            self._check_counts()
         except BaseException:
             self._stack.close()
             raise
@@ -81,12 +83,12 @@ class Recording:
     @property
     def start(self) -> int:
         """Time of the first message in nanoseconds; 0 for an empty recording."""
-        return min((reader.start_time for reader in self._filled()), default=0)
+        return min((file.start_time for file in self._filled()), default=0)
 
     @property
     def end(self) -> int:
         """Time of the last message in nanoseconds; 0 for an empty recording."""
-        return max((reader.end_time - 1 for reader in self._filled()), default=0)
+        return max((file.end_time - 1 for file in self._filled()), default=0)
 
     @property
     def count(self) -> int:
@@ -203,5 +205,25 @@ class Recording:
         self._stack.callback(reader.close)
         return reader
 
-    def _filled(self) -> list[Reader]:
-        return [reader for reader in self._readers if reader.message_count]
+    def _check_counts(self) -> None:
+        """Trust the files, not the metadata: a killed recorder has not brought it up to date."""
+        stored: dict[str, int] = {}
+        for storage in self._storages():
+            for connection in storage.connections:
+                stored[connection.topic] = stored.get(connection.topic, 0) + connection.msgcount
+        if sum(stored.values()) != self.count:
+            self.notes.append(f'metadata.yaml counts {self.count} messages, the files hold '
+                              f'{sum(stored.values())}')
+            self.topics = [
+                replace(topic, count=stored.get(topic.name, 0)) for topic in self.topics]
+
+    def _storages(self) -> list[Any]:
+        """Return the readers of the single files behind the readers."""
+        return [
+            storage for reader in self._readers
+            for storage in getattr(reader.storage, 'storages', (reader.storage,))
+        ]
+
+    def _filled(self) -> list[Any]:
+        described = [storage.metadata for storage in self._storages()]
+        return [metadata for metadata in described if metadata.message_count]
