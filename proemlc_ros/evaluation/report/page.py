@@ -14,7 +14,8 @@ from proemlc_ros.files import replace_text
 _STYLE = """
 :root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-h1{margin-bottom:0}.note{color:#777;margin-top:.2rem}figure{margin:1.5rem 0}svg{width:100%;height:auto}
+h1{margin-bottom:0}.note{color:#777;margin-top:.2rem}figure{margin:1.5rem 0}
+svg{width:100%;height:auto}
 figcaption{font-size:.9rem;color:#777}.scroll{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .75rem;border-bottom:1px solid #8884;text-align:right}

@@ -1,0 +1,149 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording teaches: its feature vectors, annotations and model events, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proemlc_ros import conversions
+from proemlc_ros.errors import BagError
+from proemlc_ros.teaching.events import Event
+from proemlc_ros.teaching.moments import Annotation, Moment
+
+from .recording import Recording
+from .topics import Topic
+
+if TYPE_CHECKING:
+    from proemlc_ros.features.pipeline import FeaturePipeline
+
+FLOAT_ARRAY_TYPE = 'std_msgs/msg/Float32MultiArray'
+
+Taught = Moment | Annotation | Event
+"""One thing that a recording has to say."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user wants to be read; empty: found by type.
+
+    Attributes:
+        features: Topic of feature vectors.
+        annotations: Topic of annotations.
+        sensors: Makes the pipeline from sensor messages to features for a recording.
+
+    """
+
+    features: str = ''
+    annotations: str = ''
+    sensors: Callable[[Recording], FeaturePipeline] | None = None
+
+
+@dataclass
+class Sources:
+    """The topics of one recording that teach, and how each is read."""
+
+    readers: dict[str, Callable[[Any, int], list[Taught]]] = field(default_factory=dict)
+    topics: list[Topic] = field(default_factory=list)
+    rejects: Counter[str] = field(default_factory=Counter)
+
+    def add(self, topic: Topic, read: Callable[[Any, int], list[Taught]]) -> None:
+        """Read a topic's messages with a function of message and time."""
+        self.topics.append(topic)
+        self.readers[topic.name] = read
+
+    @property
+    def count(self) -> int:
+        """Number of messages to be read."""
+        return sum(topic.count for topic in self.topics)
+
+    def stream(self, bag: Recording) -> Iterator[tuple[int, Taught]]:
+        """Yield what the recording teaches, with the time it was recorded at, in that order."""
+        readers = self.readers
+        for topic, time, message in bag.records(self.topics):
+            for item in readers[topic.name](message, time):
+                yield time, item
+
+
+def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
+    """Find what teaches in a recording.
+
+    Args:
+        bag: The recording; a journal has annotations that carry their features.
+        choice: What the user named.
+
+    Raises:
+        BagError: A named topic is missing, or it is not clear what is meant; the text says how
+            to name it.
+
+    """
+    choice = choice or Choice()
+    sources = Sources()
+    for topic in _annotation_topics(bag, choice):
+        sources.add(topic, lambda message, _: [conversions.annotation_of(message)])
+    for topic in bag.of_type(conversions.EVENT_TYPE):
+        sources.add(topic, lambda message, _: [conversions.event_of(message)])
+    if choice.sensors is not None:
+        _add_pipeline(bag, sources, choice.sensors(bag))
+        return sources
+    topic = _feature_topic(bag, choice)
+    if topic is not None:
+        _add_features(sources, topic)
+    elif not sources.topics or not _carries_features(bag, sources.topics[0]):
+        # Imported late: the extractors need OpenCV, which takes its time.
+        from .sensors import default_pipeline
+        _add_pipeline(bag, sources, default_pipeline(bag))
+    return sources
+
+
+def _annotation_topics(bag: Recording, choice: Choice) -> list[Topic]:
+    if not choice.annotations:
+        return bag.of_type(conversions.ANNOTATION_TYPE)
+    topic = bag.topic(choice.annotations)
+    if topic.type != conversions.ANNOTATION_TYPE:
+        raise BagError(f'{bag.path}: {topic.name} has {topic.type}, not annotations')
+    return [topic]
+
+
+def _feature_topic(bag: Recording, choice: Choice) -> Topic | None:
+    if choice.features:
+        topic = bag.topic(choice.features)
+        if topic.type not in (conversions.FEATURES_TYPE, FLOAT_ARRAY_TYPE):
+            raise BagError(
+                f'{bag.path}: {topic.name} has {topic.type}, no feature vectors; '
+                'name an extractor for it: --extract TOPIC=EXTRACTOR')
+        return topic
+    found = bag.of_type(conversions.FEATURES_TYPE)
+    if len(found) > 1:
+        names = ', '.join(topic.name for topic in found)
+        raise BagError(f'{bag.path}: several topics of feature vectors: {names}; '
+                       'name one: --features TOPIC')
+    return found[0] if found else None
+
+
+def _add_features(sources: Sources, topic: Topic) -> None:
+    if topic.type == FLOAT_ARRAY_TYPE:
+        # It has no header: like the node, take the time of arrival.
+        sources.add(topic, lambda message, time: [
+            Moment(time, np.asarray(message.data, np.float32))])
+    else:
+        sources.add(topic, lambda message, _: [conversions.moment_of(message)])
+
+
+def _carries_features(bag: Recording, topic: Topic) -> bool:
+    """Whether annotations bring their own features, by the first of them."""
+    for record in bag.records([topic]):
+        features = getattr(record.message, 'features', ())
+        return len(features) > 0
+    return False
+
+
+def _add_pipeline(bag: Recording, sources: Sources, pipeline: FeaturePipeline) -> None:
+    from .sensors import sensor_readers
+    for name, read in sensor_readers(bag, pipeline, sources.rejects):
+        sources.add(bag.topic(name), read)
