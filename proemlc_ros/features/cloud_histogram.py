@@ -56,23 +56,26 @@ class CloudHistogram(Extractor):
             BadSensorDataError: not a single finite point.
 
         """
-        points = sample[np.isfinite(sample).all(axis=1)]
-        if len(points) == 0:
+        finite = int(np.isfinite(sample).all(axis=1).sum())
+        if finite == 0:
             raise BadSensorDataError(
                 'empty_cloud', f'none of the {len(sample)} points of the cloud is finite')
-        low, high = np.array(self.box[::2]), np.array(self.box[1::2])
-        inside = points[((points >= low) & (points < high)).all(axis=1)]
-        counts = max(len(inside), 1)
-        fraction = (inside - low) / (high - low)
-        layer = binned(fraction[:, 2], self.layers)
-        cell = binned(fraction[:, 0], self.cells) * self.cells + binned(fraction[:, 1], self.cells)
+        axes = [np.ascontiguousarray(axis) for axis in sample.T]
+        limits = list(zip(self.box[::2], self.box[1::2]))
+        # A comparison with NaN is false, so missing points drop out here.
+        inside = np.logical_and.reduce([
+            (axis >= low) & (axis < high) for axis, (low, high) in zip(axes, limits)])
+        x, y, z = (
+            binned(axis[inside], low, high, bins) for axis, (low, high), bins in zip(
+                axes, limits, (self.cells, self.cells, self.layers)))
+        count = len(z)
         return np.concatenate([
-            np.bincount(layer, minlength=self.layers) / counts,
-            np.bincount(cell, minlength=self.cells * self.cells) / counts,
-            [len(inside) / len(points)],
+            np.bincount(z, minlength=self.layers) / max(count, 1),
+            np.bincount(x * self.cells + y, minlength=self.cells * self.cells) / max(count, 1),
+            [count / finite],
         ]).astype(np.float32)
 
 
-def binned(fraction: NDArray[Any], bins: int) -> NDArray[np.int64]:
-    """Return the bin of each fraction in [0, 1); rounding never leads out of the last one."""
-    return np.minimum((fraction * bins).astype(np.int64), bins - 1)
+def binned(values: NDArray[Any], low: float, high: float, bins: int) -> NDArray[np.int64]:
+    """Return the bin of each value in [low, high); rounding never leads out of the last one."""
+    return np.minimum(((values - low) * (bins / (high - low))).astype(np.int64), bins - 1)

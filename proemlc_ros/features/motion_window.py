@@ -65,7 +65,8 @@ class MotionWindow(Extractor):
 
     def observe(self, sample: MotionSample) -> None:
         """Remember a sample."""
-        self._window.add(sample.stamp, sample.values)
+        self._window.add(
+            sample.stamp, [sample.values.get(channel, math.nan) for channel in self.channels])
 
     def reset(self) -> None:
         """Forget the window."""
@@ -74,7 +75,7 @@ class MotionWindow(Extractor):
     def __call__(self, sample: MotionSample) -> Vector:
         """Return the description of the window that ends with the newest sample."""
         self.observe(sample)
-        times, values = self._window.arrays(self.channels)
+        times, values = self._window.arrays()
         return np.concatenate([
             describe_channel(
                 times, channel, self.seconds, self.rate, self.bands, self.longest_gap)

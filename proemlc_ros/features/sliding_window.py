@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,11 @@ class SlidingWindow:
 
     def __init__(self, seconds: float) -> None:
         self._length = round(seconds * NANOSECONDS)
-        self._samples: list[tuple[int, int, Mapping[str, float]]] = []
+        self._samples: list[tuple[int, int, Sequence[float]]] = []
         self._arrivals = 0
 
-    def add(self, stamp: int, values: Mapping[str, float]) -> None:
-        """Add a sample and let those go that are too old."""
+    def add(self, stamp: int, values: Sequence[float]) -> None:
+        """Add a sample (all of one length) and let those go that are too old."""
         if self._samples and stamp < self._samples[-1][0] - self._length:
             self.clear()
         # The count of arrivals breaks ties, so that values are never compared.
@@ -46,15 +46,8 @@ class SlidingWindow:
         """Return the number of samples."""
         return len(self._samples)
 
-    def arrays(
-        self, channels: Sequence[str],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return times in seconds before the newest sample (n,) and values (n, channels).
-
-        A value that a sample does not have is NaN.
-        """
-        newest = self._samples[-1][0]
-        times = np.array([(sample[0] - newest) / NANOSECONDS for sample in self._samples])
-        values = np.array([
-            [sample[2].get(channel, np.nan) for channel in channels] for sample in self._samples])
-        return times, values.reshape(len(times), len(channels))
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times in seconds before the newest sample (n,) and values (n, channels)."""
+        stamps, _, values = zip(*self._samples)
+        times = (np.array(stamps) - stamps[-1]) / NANOSECONDS
+        return times, np.array(values, np.float64)

@@ -3,15 +3,13 @@
 """Recordings of real and simulated robots pass through: finite vectors of one width."""
 
 import os
-import sqlite3
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rosbags.highlevel import AnyReader
-from sensor_messages import TYPESTORE
 
+from proemlc_ros.bags.recording import Recording
 from proemlc_ros.features.registry import make_extractor
 from proemlc_ros.features.sensor_arrays import sample_of
 
@@ -32,22 +30,10 @@ pytestmark = pytest.mark.skipif(
 
 def messages_of(bag):
     """Yield topic, type and message of everything an extractor takes."""
-    if (bag / 'metadata.yaml').exists():
-        with AnyReader([bag], default_typestore=TYPESTORE) as reader:
-            wanted = [c for c in reader.connections if c.msgtype in EXTRACTORS]
-            for connection, _, raw in reader.messages(wanted):
-                yield (connection.topic, connection.msgtype,
-                       reader.deserialize(raw, connection.msgtype))
-        return
-    # A recording of the first days of ROS 2: no metadata, types without /msg/.
-    database = sqlite3.connect(f'file:{next(bag.glob("*.db3"))}?mode=ro', uri=True)
-    rows = database.execute(
-        'SELECT name, type, data FROM messages JOIN topics ON topic_id = topics.id')
-    for topic, message_type, raw in rows:
-        message_type = message_type.replace('/', '/msg/')
-        if message_type in EXTRACTORS:
-            yield topic, message_type, TYPESTORE.deserialize_cdr(raw, message_type)
-    database.close()
+    with Recording(bag, best_effort=True) as recording:
+        wanted = [topic for topic in recording.topics if topic.type in EXTRACTORS]
+        for topic, _, message in recording.records(wanted):
+            yield topic.name, topic.type, message
 
 
 @pytest.mark.parametrize('name,counts', [
