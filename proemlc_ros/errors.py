@@ -164,3 +164,11 @@ class IntroductionError(ProEMLCError, ValueError):
 
 class LabelFileError(ProEMLCError):
     """A file of times and labels that cannot be read or understood; names file and line."""
+
+
+class OperatorRequestError(ProEMLCError):
+    """A request of an operator that is not understood or not possible now; nothing was done."""
+
+
+class ClassifierUnavailableError(ProEMLCError):
+    """The classifier does not answer; says whether the request may have been done."""

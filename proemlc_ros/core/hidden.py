@@ -76,6 +76,10 @@ class HiddenLayer:
         return {'weights': self.weights, 'offset': self.template[:self.neurons],
                 'shift': self.scaling.shift, 'factor': self.scaling.factor}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as plain arrays."""
+        return restore_layer, (self.options, self.arrays())
+
     def same_as(self, other: HiddenLayer) -> bool:
         """Whether both layers turn every sample into the same hidden row."""
         mine, theirs = self.arrays(), other.arrays()

@@ -53,7 +53,7 @@ def read_names(names: object, what: str = 'labels') -> tuple[str, ...]:
         raise LabelError(f'{what} is the single text {names!r}; '
                          f'give a collection of names, such as [{names!r}]')
     try:
-        listed = tuple(names)  # type: ignore[arg-type]
+        listed: tuple[str, ...] = tuple(names)  # type: ignore[arg-type]
     except TypeError as error:
         raise LabelError(f'{what} is {names!r}; give a collection of names') from error
     for name in listed:
@@ -102,7 +102,7 @@ def _one_each(count: int, values: object, what: str) -> list[object]:
     if isinstance(values, (str, bytes, set, frozenset, dict)):
         raise LabelError(f'{what} is {values!r}; give a list with one entry a sample')
     try:
-        listed = list(values)  # type: ignore[call-overload]
+        listed: list[object] = list(values)  # type: ignore[call-overload]
     except TypeError as error:
         raise LabelError(f'{what} is {values!r}; give a list with one entry a sample') from error
     if len(listed) != count:

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.forgetting import ForgettingRidge
@@ -16,19 +15,13 @@ from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.ledger import Ledger, checksum_of_vector, checksums_of_rows
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.recursive import BLOCK, RecursiveRidge
+from proemlc_ros.core.recursive import BLOCK, Block, RecursiveRidge
 from proemlc_ros.core.rows import Rows, other_form
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 
-
-class Classification(NamedTuple):
-    """What a model says about one sample."""
-
-    labels: tuple[str, ...]  # predicted, best score first
-    scores: Array  # one for each known label
-    novelty: float  # 0: well known, 1: nothing like it was learnt
-    names: tuple[str, ...]  # of all known labels, in the order of scores
+if TYPE_CHECKING:
+    from proemlc_ros.core.trial import Trial
 
 
 class _State(NamedTuple):
@@ -72,14 +65,18 @@ class Learner:
         self._learn_hidden(self.layer.row(vector), said)
         self.ledger.add(checksum_of_vector(vector, said.complete))
 
-    def learn_rows(self, rows: Rows, annotations: list[Annotation]) -> None:
-        """Learn samples in order; complete ones in blocks, which gives the same result."""
+    def learn_rows(self, rows: Rows, annotations: list[Annotation],
+                   trial: Trial | None = None) -> None:
+        """Learn samples in order; complete ones in blocks, which gives the same result.
+
+        trial: where to note what was said about each sample just before it was learnt.
+        """
         before = self._state() if rows.shape[0] > BLOCK or not _alike(annotations) else None
         try:
             for start, stop, complete in _runs(annotations):
                 learn = self._learn_blocks if complete and self.options.forgetting == 1.0 else (
                     self._learn_each)
-                learn(rows[start:stop], annotations[start:stop])
+                learn(rows[start:stop], annotations[start:stop], trial)
             for checksum in checksums_of_rows(rows, [said.complete for said in annotations]):
                 self.ledger.add(checksum)
         except ProEMLCError:
@@ -99,11 +96,14 @@ class Learner:
             self.ledger.add(checksum)
         self.last_sum = hidden.sum(axis=0)
 
-    def _learn_hidden(self, hidden: Array, said: Annotation) -> None:
+    def _learn_hidden(self, hidden: Array, said: Annotation, trial: Trial | None = None) -> None:
+        known = len(self.labels)
         gain, leverage = self.ridge.gain(hidden)
         self.ridge.check(leverage)
         self._grow(said.present if said.complete else said.present + said.absent)
         scores = self.ridge.outputs(hidden)
+        if trial is not None:
+            trial.record(self, known, scores, leverage, float(hidden.dot(hidden)))
         targets = self._targets(said)
         residual = targets - scores
         if not said.complete:
@@ -114,25 +114,45 @@ class Learner:
         self._count(said, 1)
         self.last_sum = hidden
 
-    def _learn_each(self, rows: Rows, annotations: list[Annotation]) -> None:
-        for hidden, said in zip(self.layer.rows(rows), annotations):
-            self._learn_hidden(np.ascontiguousarray(hidden), said)
+    def _learn_each(self, rows: Rows, annotations: list[Annotation], trial: Trial | None) -> None:
+        for start in range(0, rows.shape[0], BLOCK):
+            block = annotations[start:start + BLOCK]
+            for hidden, said in zip(self.layer.rows(rows[start:start + BLOCK]), block):
+                self._learn_hidden(hidden, said, trial)
 
-    def _learn_blocks(self, rows: Rows, annotations: list[Annotation]) -> None:
+    def _learn_blocks(self, rows: Rows, annotations: list[Annotation],
+                      trial: Trial | None) -> None:
         chunk_sum = np.zeros_like(self.last_sum)
+        known = 0
         names = dict.fromkeys(name for said in annotations for name in said.present)
         for start in range(0, rows.shape[0], BLOCK):
             hidden = self.layer.rows(rows[start:start + BLOCK])
             prepared = self.ridge.prepare_rows(hidden)
+            known = len(self.labels) if start == 0 else known
             self._grow(names)
             block = annotations[start:start + BLOCK]
             targets = np.array([self._targets(said) for said in block])
-            residuals = self.ridge.update_rows(hidden, prepared, targets)
-            self.thresholds.observe(targets - residuals, targets, True)
+            scores = targets - self.ridge.update_rows(hidden, prepared, targets)
+            if trial is None:
+                self.thresholds.observe(scores, targets, True)
+            else:
+                known = self._try_block(trial, known, block, scores, targets, hidden, prepared)
             for said in block:
                 self._count(said, 1)
             chunk_sum += hidden.sum(axis=0)
         self.last_sum = chunk_sum
+
+    def _try_block(self, trial: Trial, known: int, block: list[Annotation], scores: Array,
+                   targets: Array, hidden: Array, prepared: Block) -> int:
+        """Note each row as it was when its turn came; returns how many labels were known then."""
+        # The diagonal of L L^T, row by row: 1 + hMh with M just before the row.
+        leverages = prepared.factor.diagonal() ** 2 - 1.0
+        squares = np.einsum('ij,ij->i', hidden, hidden)
+        for place, said in enumerate(block):
+            trial.record(self, known, scores[place], leverages[place], squares[place])
+            self.thresholds.observe(scores[place:place + 1], targets[place:place + 1], True)
+            known = max([known, *(self.labels.columns[name] for name in said.present)])
+        return known
 
     def _targets(self, said: Annotation) -> Array:
         """Return the target of each output (step 1 of the paper); 0: unknown or neutral."""
@@ -237,54 +257,37 @@ class Learner:
         self.ridge.remove_output(column)
         self.thresholds.remove_output(column)
 
-    # ----- reading -----
-
-    def scores(self, rows: Rows) -> Array:
-        """Return the scores (n, labels)."""
-        return np.ascontiguousarray(self.ridge.outputs_of_rows(self.layer.rows(rows))[:, 1:])
-
-    def predict(self, rows: Rows) -> list[tuple[str, ...]]:
-        """Return the predicted labels of each row, best score first."""
-        scores = self.scores(rows)
-        return [self._names_of(row, chosen)
-                for row, chosen in zip(scores, self.thresholds.decide(scores))]
-
-    def novelty(self, rows: Rows) -> Array:
-        """Return how unlike everything learnt each row is."""
-        hidden = self.layer.rows(rows)
-        leverages = np.einsum('ij,ji->i', hidden, self.ridge.gains(hidden))
-        squares = np.einsum('ij,ij->i', hidden, hidden)
-        return np.array([self._novelty_of(*pair) for pair in zip(leverages, squares)],
-                        dtype=self.options.dtype)
-
-    def classify(self, vector: Array) -> Classification:
-        """Return everything about one dense sample."""
-        hidden = self.layer.row(vector)
-        scores = self.ridge.outputs(hidden)[1:]
-        _, leverage = self.ridge.gain(hidden)
-        chosen, = self.thresholds.decide(scores[np.newaxis])
-        return Classification(self._names_of(scores, chosen), scores,
-                              self._novelty_of(leverage, float(hidden.dot(hidden))),
-                              tuple(self.labels.names))
-
-    def _names_of(self, scores: Array, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-        columns = np.flatnonzero(chosen)
-        names = self.labels.names
-        return tuple([names[column]
-                      for column in columns[(-scores[columns]).argsort(kind='stable')]])
-
-    def _novelty_of(self, leverage: float, square: float) -> float:
-        """Return a leverage q as a number from 0 (well known) to 1 (nothing like it was learnt).
-
-        The pull q / (1 + q) that the sample would have on its own score, relative to the same in
-        an empty model, where q is |h|^2 / ridge.
-        """
-        if square == 0.0:
-            return 1.0
-        share = leverage / (1.0 + leverage) * (self.options.ridge + square) / square
-        return min(max(float(share), 0.0), 1.0)
-
     # ----- all or nothing -----
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of the arrays."""
+        layer = sum(array.nbytes for array in self.layer.arrays().values())
+        return (layer + self.ridge.memory_bytes + self.thresholds.histogram.nbytes
+                + self.ledger.counts.nbytes)
+
+    def copy(self) -> Learner:
+        """Return an independent copy; the layer, which never changes, is shared."""
+        twin = Learner(self.options, self.layer, LabelTable())
+        twin._restore(self._state())
+        return twin
+
+    def calibrate(self, rows: Rows, annotations: list[Annotation]) -> None:
+        """Learn the thresholds anew from the leave-one-out scores of learnt samples.
+
+        Without its sample, a score is y - (y - score) / (1 - hMh): no refit is needed.
+        """
+        thresholds = self.thresholds.emptied()
+        for start in range(0, rows.shape[0], BLOCK):
+            hidden = self.layer.rows(rows[start:start + BLOCK])
+            leverages = np.einsum('ij,ji->i', hidden, self.ridge.gains(hidden))
+            outputs = self.ridge.outputs_of_rows(hidden)
+            left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
+            for place, said in enumerate(annotations[start:start + BLOCK]):
+                targets = self._targets(said)
+                scores = targets - (targets - outputs[place]) / left[place]
+                thresholds.observe(scores[np.newaxis], targets[np.newaxis], said.complete)
+        self.thresholds = thresholds
 
     def _state(self) -> _State:
         return _State(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ class Ledger:
         """Start empty."""
         self.counts: npt.NDArray[np.uint16] = np.zeros(_TABLES * _SIZE, dtype=np.uint16)
         # Single numbers are read and written four times faster through it.
-        self._view = memoryview(self.counts)
+        self._view = memoryview(self.counts)  # type: ignore[arg-type]
 
     def add(self, checksum: int) -> None:
         """Note a learnt sample."""
@@ -54,11 +55,19 @@ class Ledger:
         total = self.counts.astype(np.uint32) + other.counts
         self.counts[:] = np.minimum(total, _FULL)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes without the view."""
+        return _restore, (self.counts,)
+
     def copy(self) -> Ledger:
         """Return an independent copy."""
-        twin = Ledger()
-        twin.counts[:] = self.counts
-        return twin
+        return _restore(self.counts)
+
+
+def _restore(counts: npt.NDArray[np.uint16]) -> Ledger:
+    ledger = Ledger()
+    ledger.counts[:] = counts
+    return ledger
 
 
 def checksum_of_vector(vector: npt.NDArray[np.floating], complete: bool) -> int:

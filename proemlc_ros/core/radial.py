@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular  # type: ignore[import-untyped]
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer
@@ -113,7 +113,8 @@ def _squares(samples: Rows, scaling: Scaling) -> Array:
         return (factors > 0.0).astype(factors.dtype)
     if not is_sparse(samples):
         scaled = (samples - scaling.shift) * scaling.factor
-        return np.einsum('ij,ij->i', scaled, scaled)
+        squares: Array = np.einsum('ij,ij->i', scaled, scaled)
+        return squares
     weight = scaling.factor ** 2
     squares = np.asarray(samples.multiply(samples) @ weight).ravel()
     squares -= 2.0 * np.asarray(samples @ (weight * scaling.shift)).ravel()

@@ -184,12 +184,24 @@ class RecursiveRidge:
         self._store[:, used] = self._store[:, 0] if column is None else column
         self.beta = self._store[:, :used + 1]
 
+    def set_beta(self, beta: Array) -> None:
+        """Take over weights (size, outputs); output 0 is the unnamed label."""
+        outputs = beta.shape[1]
+        self._store = np.zeros((self.size, max(8, outputs)), dtype=self.matrix.dtype, order='F')
+        self._store[:, :outputs] = beta
+        self.beta = self._store[:, :outputs]
+
     def remove_output(self, column: int) -> None:
         """Remove an output; later columns move up by one."""
         used = self.beta.shape[1]
         self._store[:, column:used - 1] = self._store[:, column + 1:used].copy(order='F')
         self._store[:, used - 1] = 0.0
         self.beta = self._store[:, :used - 1]
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of the arrays."""
+        return self.matrix.nbytes + self.pending_store.nbytes + self._store.nbytes
 
     def copy(self) -> RecursiveRidge:
         """Return an independent copy."""

@@ -70,12 +70,12 @@ def is_sparse(values: object) -> bool:
     return hasattr(values, 'tocsr')
 
 
-def is_single(values: object) -> bool:
+def is_single(values: Any) -> bool:
     """Whether values are one feature vector rather than rows of them."""
     if isinstance(values, np.ndarray) or is_sparse(values):
-        return values.ndim == 1  # type: ignore[union-attr]
+        return bool(values.ndim == 1)
     try:
-        return np.ndim(values) == 1  # type: ignore[arg-type]
+        return np.ndim(values) == 1
     except ValueError:  # ragged; read_rows explains it
         return False
 
@@ -86,7 +86,7 @@ def other_form(row: Rows) -> Rows:
         dense = np.zeros(row.shape, dtype=row.dtype)
         dense[0, row.indices] = row.data
         return dense
-    from scipy import sparse
+    from scipy import sparse  # type: ignore[import-untyped]
     return sparse.csr_matrix(row)
 
 
@@ -98,11 +98,14 @@ def row_places(rows: Rows) -> Any:
 def row_norms(rows: Rows) -> Array:
     """Return the length of each row."""
     if is_sparse(rows):
-        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    return np.sqrt(np.einsum('ij,ij->i', rows, rows))
+        squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    else:
+        squares = np.einsum('ij,ij->i', rows, rows)
+    norms: Array = np.sqrt(squares)
+    return norms
 
 
-def _as_numbers(values: object, dtype: str) -> Array:
+def _as_numbers(values: Any, dtype: str) -> Array:
     try:
         if np.iscomplexobj(values):
             raise TypeError('complex numbers')

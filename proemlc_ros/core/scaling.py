@@ -30,7 +30,8 @@ class Scaling:
     @classmethod
     def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str) -> Scaling:
         """Fit the scaling of that kind to the first samples."""
-        shift, factor = np.zeros(width), np.ones(width)
+        shift: Array = np.zeros(width)
+        factor: Array = np.ones(width)
         if kind in ('standard', 'minmax'):
             assert samples is not None
             shift, spread = (_mean_and_deviation if kind == 'standard' else _range)(samples)

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer, make_layer
 from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.trial import Outcome, Trial
 from proemlc_ros.core.warmup import WarmUp
-from proemlc_ros.errors import InitialBlockError, NeverLearntError
+from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
 
 
 class Stage:
@@ -66,6 +66,30 @@ class Stage:
             self.learner, self.width = learner, rows.shape[1]
         self.warmup = None
 
+    def test_then_train(self, rows: Rows, annotations: list[Annotation]) -> Outcome:
+        """Learn samples and return what was said about each just before."""
+        trial = Trial(self.options.ridge)
+        # One by one while the layer may change; on a copy, since an error must change nothing.
+        stage = self if self.fixed is not None else self.copy()
+        start = 0
+        while stage.fixed is None and start < rows.shape[0]:
+            stage._try_one(trial, rows[start:start + 1], annotations[start])
+            start += 1
+        if start < rows.shape[0] and stage.learner is not None:
+            stage.learner.learn_rows(rows[start:], annotations[start:], trial)
+        self.__dict__.update(stage.__dict__)
+        return trial.outcome(len(self.labels))
+
+    def _try_one(self, trial: Trial, row: Rows, said: Annotation) -> None:
+        if self.learner is None:
+            trial.record_nothing(len(self.labels))
+        else:
+            hidden = self.learner.layer.rows(row)[0]
+            _, leverage = self.learner.ridge.gain(hidden)
+            trial.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
+                         leverage, float(hidden.dot(hidden)))
+        self.learn(row, [said])
+
     def unlearn(self, rows: Rows, annotations: list[Annotation]) -> None:
         """Take samples back, the last one first."""
         if self.learner is None:
@@ -73,13 +97,29 @@ class Stage:
         if self.warmup is None:
             self.learner.unlearn_rows(rows, annotations)
             return
-        left: WarmUp | None = self.warmup
+        left = self.warmup
         for place in range(rows.shape[0] - 1, -1, -1):
-            left = left.minus(rows[place:place + 1], annotations[place]) if left else None
-            if left is None:
+            fewer = left.minus(rows[place:place + 1], annotations[place])
+            if fewer is None:
                 raise NeverLearntError(f'sample {place} was never learnt with these labels; '
                                        'give the values and labels it was learnt with')
+            left = fewer
         self._learn_again(left)
+
+    def calibrate(self, rows: Rows, annotations: list[Annotation]) -> None:
+        """Learn the thresholds anew from learnt samples."""
+        for said in annotations:
+            for name in said.present + said.absent:
+                self.labels.column(name)
+        if self.learner is not None:
+            self.learner.calibrate(rows, annotations)
+
+    def know(self, name: str) -> None:
+        """Make a label known that no sample has shown."""
+        if self.learner is not None:
+            self.learner.add_label(name)
+        elif name not in self.first_labels.columns:
+            self.first_labels.add(name)
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name."""
@@ -119,10 +159,7 @@ class Stage:
         else:
             self.learner = None
         for name in unmentioned:
-            if self.learner is None:
-                self.first_labels.add(name)
-            else:
-                self.learner.add_label(name)
+            self.know(name)
         self.warmup = None if warmup.over else warmup
 
     def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[Annotation]) -> None:
@@ -146,10 +183,40 @@ class Stage:
             else:
                 self.first_labels.rename(name, new_name)
 
-    def arrays(self) -> dict[str, Array]:
-        """Return every array that learning changes, for comparison; not copies."""
-        if self.learner is None:
-            return {}
-        ridge = self.learner.ridge
-        return {'matrix': ridge.matrix, 'beta': ridge.beta,
-                'pending': ridge.pending_store[:, :ridge.pending]}
+    # ----- whole -----
+
+    def copy(self) -> Stage:
+        """Return an independent copy."""
+        twin = Stage(self.options, self.first_labels.copy())
+        twin.width, twin.warmup = self.width, self.warmup
+        twin.learner = None if self.learner is None else self.learner.copy()
+        return twin
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of the arrays."""
+        kept = 0 if self.warmup is None else self.warmup.memory_bytes
+        return kept + (0 if self.learner is None else self.learner.memory_bytes)
+
+    def emptied(self) -> Stage:
+        """Return a stage with the same layer, if it is fixed, and nothing learnt."""
+        twin = Stage(self.options, LabelTable())
+        twin.width = self.width
+        if self.fixed is not None:
+            twin.learner = Learner(self.options, self.fixed.layer, LabelTable())
+            twin.warmup = None
+        return twin
+
+    def layer_for(self, width: int | None) -> HiddenLayer:
+        """Return the fixed layer; width: of the samples to come, where nothing is learnt yet.
+
+        Raises:
+            NotReadyError: when the layer still waits for samples, or the width is not known.
+        """
+        if self.fixed is not None:
+            return self.fixed.layer
+        width = self.width if self.width is not None else width
+        if self.warmup is not None or width is None:
+            raise NotReadyError('the hidden layer is not fixed yet; learn the first samples, '
+                                'or call learn_initial() or fix_layer()')
+        return make_layer(self.options, width, None)

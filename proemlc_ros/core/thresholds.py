@@ -31,7 +31,8 @@ class Thresholds:
         self.histogram: npt.NDArray[np.int64] = np.zeros((1, 2, _BINS), dtype=np.int64)
         # Complete annotations in all, and those without any label.
         self.tally: npt.NDArray[np.int64] = np.zeros(2, dtype=np.int64)
-        self._value: float | None = None
+        # Number of labels, and the threshold for them; None: to be computed.
+        self._value: tuple[int, float] | None = None
 
     def observe(self, scores: Array, targets: Array, complete: bool, step: int = 1) -> None:
         """Count the scores (n, outputs) of samples, before they are learnt; step -1: take back.
@@ -58,21 +59,27 @@ class Thresholds:
     @property
     def value(self) -> float:
         """The score above which a label is predicted."""
-        if self._value is None:
-            self._value = self._best() if self.learns else 0.0
-        return self._value
+        return self._value_among(len(self.histogram) - 1)
+
+    def _value_among(self, labels: int) -> float:
+        """Return the threshold as it is when only the first labels are known."""
+        if not self.learns:
+            return 0.0
+        if self._value is None or self._value[0] != labels:
+            self._value = labels, self._best(self.histogram[1:labels + 1].sum(axis=0))
+        return self._value[1]
 
     def decide(self, scores: Array) -> npt.NDArray[np.bool_]:
         """Return which labels are predicted, for scores (n, labels)."""
-        chosen: npt.NDArray[np.bool_] = scores > self.value
+        chosen: npt.NDArray[np.bool_] = scores > self._value_among(scores.shape[1])
         if self.at_least_one and scores.shape[1]:
             chosen[np.arange(len(scores)), scores.argmax(axis=1)] = True
         return chosen
 
-    def _best(self) -> float:
+    @staticmethod
+    def _best(histogram: npt.NDArray[np.int64]) -> float:
         """Return the edge between two bins where F1 is best; the one nearest zero of equals."""
-        absent, present = (counts[::-1].cumsum()[::-1]
-                           for counts in self.histogram[1:].sum(axis=0))
+        absent, present = (counts[::-1].cumsum()[::-1] for counts in histogram)
         if not present[0]:
             return 0.0
         f1 = 2.0 * present / (present + absent + present[0])
@@ -92,7 +99,25 @@ class Thresholds:
         self.histogram = np.delete(self.histogram, column, axis=0)
         self._value = None
 
+    def merge(self, other: Thresholds, columns: list[int]) -> None:
+        """Add the counts of another model; columns: where its labels are here.
+
+        A label that the other has never met was absent there, as its unnamed label was.
+        """
+        sources = np.zeros(len(self.histogram), dtype=np.intp)
+        sources[columns] = np.arange(1, len(columns) + 1)
+        self.histogram += other.histogram[sources]
+        self.tally += other.tally
+        self._value = None
+
     # ----- whole -----
+
+    def emptied(self) -> Thresholds:
+        """Return the same without any counts."""
+        twin = self.copy()
+        twin.histogram[:] = 0
+        twin.tally[:] = 0
+        return twin
 
     def copy(self) -> Thresholds:
         """Return an independent copy."""

@@ -68,6 +68,11 @@ class WarmUp:
             self.parts = (_stack(self.parts),)
         return self.parts[0]
 
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of the kept samples."""
+        return sum(part.data.nbytes for part in self.parts)
+
     def _find(self, row: Rows, said: Annotation) -> int | None:
         wanted = _meaning(said)
         for place in range(len(self) - 1, -1, -1):
@@ -84,7 +89,7 @@ def _meaning(said: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
 def _stack(parts: tuple[Rows, ...]) -> Rows:
     if not any(map(is_sparse, parts)):
         return np.concatenate(parts)
-    from scipy import sparse
+    from scipy import sparse  # type: ignore[import-untyped]
     return sparse.vstack([sparse.csr_matrix(part) for part in parts], format='csr')
 
 
@@ -92,4 +97,4 @@ def _equal(one: Rows, other: Rows) -> bool:
     if not is_sparse(one) and not is_sparse(other):
         return bool(np.array_equal(one, other))
     from scipy import sparse
-    return (sparse.csr_matrix(one) != sparse.csr_matrix(other)).nnz == 0
+    return bool((sparse.csr_matrix(one) != sparse.csr_matrix(other)).nnz == 0)

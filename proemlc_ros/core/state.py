@@ -1,0 +1,135 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A model as a JSON header and plain arrays, and back, to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs  # type: ignore[import-untyped]
+
+from proemlc_ros.core.container import Arrays
+from proemlc_ros.core.forgetting import ForgettingRidge
+from proemlc_ros.core.hidden import restore_layer
+from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.recursive import RecursiveRidge
+from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.stage import Stage
+from proemlc_ros.core.thresholds import Thresholds
+from proemlc_ros.core.warmup import WarmUp
+from proemlc_ros.errors import CorruptModelError
+
+
+def dump(stage: Stage) -> tuple[dict[str, Any], Arrays]:
+    """Return everything that makes up a model."""
+    header: dict[str, Any] = {
+        'options': stage.options.as_dict(), 'width': stage.width,
+        'first_labels': stage.first_labels.names, 'learner': None, 'warmup': None}
+    arrays: Arrays = {}
+    if stage.learner is not None:
+        header['learner'] = _dump_learner(stage.learner, arrays)
+    if stage.warmup is not None:
+        header['warmup'] = _dump_warmup(stage.warmup, arrays)
+    return header, arrays
+
+
+def restore(header: dict[str, Any], arrays: Arrays) -> Stage:
+    """Make a model again from what dump() returned.
+
+    Raises:
+        CorruptModelError: when header and arrays do not fit together.
+    """
+    try:
+        stage = Stage(Options.from_dict(header['options']), LabelTable(header['first_labels']))
+        stage.width = header['width']
+        if header['learner'] is not None:
+            stage.learner = _restore_learner(stage.options, header['learner'], arrays)
+        stage.warmup = None
+        if header['warmup'] is not None:
+            stage.warmup = _restore_warmup(stage.options, header['warmup'], arrays)
+        return stage
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise CorruptModelError(f'the parts of the model do not fit together: {error!r}') from error
+
+
+def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
+    ridge = learner.ridge
+    pack_triangle, = get_lapack_funcs(('trttp',), (ridge.matrix,))
+    arrays['matrix'], _ = pack_triangle(ridge.matrix, uplo='L')
+    arrays['pending'] = ridge.pending_store[:, :ridge.pending].copy(order='F')
+    arrays['beta'] = ridge.beta.copy(order='F')
+    arrays['last_sum'] = learner.last_sum.copy()
+    if isinstance(ridge, ForgettingRidge):
+        arrays['prior'] = ridge.prior.copy()
+    for part, values in (('layer', learner.layer.arrays()),
+                         ('thresholds', learner.thresholds.arrays())):
+        arrays.update({f'{part}.{name}': array.copy() for name, array in values.items()})
+    places = np.flatnonzero(learner.ledger.counts)
+    arrays['ledger.places'] = places.astype(np.uint32)
+    arrays['ledger.counts'] = learner.ledger.counts[places]
+    return {'labels': learner.labels.names, 'counts': learner.labels.counts,
+            'samples': learner.samples, 'scale': ridge.scale,
+            'steps': getattr(ridge, 'steps', 0)}
+
+
+def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -> Learner:
+    layer = restore_layer(options, _part('layer', arrays))
+    learner = Learner(options, layer, LabelTable())
+    learner.labels = LabelTable(header['labels'], header['counts'])
+    learner.samples = header['samples']
+    learner.last_sum = arrays['last_sum']
+    learner.thresholds = Thresholds.restore(options.threshold, _part('thresholds', arrays))
+    learner.ledger.counts[arrays['ledger.places']] = arrays['ledger.counts']
+    _restore_ridge(learner.ridge, len(learner.labels) + 1, header, arrays)
+    return learner
+
+
+def _restore_ridge(ridge: RecursiveRidge, outputs: int, header: dict[str, Any],
+                   arrays: Arrays) -> None:
+    if arrays['matrix'].shape != (ridge.size * (ridge.size + 1) // 2,) or (
+            arrays['beta'].shape != (ridge.size, outputs)):
+        raise CorruptModelError('the weights of the model have an unexpected shape')
+    unpack_triangle, = get_lapack_funcs(('tpttr',), (ridge.matrix,))
+    ridge.matrix, _ = unpack_triangle(ridge.size, arrays['matrix'], uplo='L')
+    ridge.pending = arrays['pending'].shape[1]
+    ridge.pending_store[:, :ridge.pending] = arrays['pending']
+    ridge.set_beta(arrays['beta'])
+    ridge.scale = header['scale']
+    if isinstance(ridge, ForgettingRidge):
+        ridge.prior, ridge.steps = arrays['prior'], header['steps']
+
+
+def _dump_warmup(warmup: WarmUp, arrays: Arrays) -> dict[str, Any]:
+    header = {'needed': warmup.needed, 'kept': len(warmup), 'sparse': False,
+              'annotations': [list(said) for said in warmup.annotations]}
+    if len(warmup):
+        rows = warmup.rows()
+        header['sparse'] = is_sparse(rows)
+        parts = ('data', 'indices', 'indptr') if header['sparse'] else ()
+        arrays.update({f'warmup.{part}': getattr(rows, part).copy() for part in parts})
+        if not parts:
+            arrays['warmup.rows'] = rows.copy()
+    return header
+
+
+def _restore_warmup(options: Options, header: dict[str, Any], arrays: Arrays) -> WarmUp:
+    annotations = tuple(Annotation(tuple(present), tuple(absent), complete)
+                        for present, absent, complete in header['annotations'])
+    rows: Rows = None
+    if header['kept'] and header['sparse']:
+        from scipy import sparse  # type: ignore[import-untyped]
+        width = arrays['layer.weights'].shape[0]
+        rows = sparse.csr_matrix(tuple(_part('warmup', arrays)[part]
+                                       for part in ('data', 'indices', 'indptr')),
+                                 shape=(header['kept'], width))
+    elif header['kept']:
+        rows = arrays['warmup.rows']
+    return WarmUp(header['needed'], (rows,) if header['kept'] else (), annotations)
+
+
+def _part(part: str, arrays: Arrays) -> Arrays:
+    return {name.removeprefix(f'{part}.'): array for name, array in arrays.items()
+            if name.startswith(f'{part}.')}

@@ -1,0 +1,176 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Partial sums of samples: what several processes, bags or robots learnt adds up, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack  # type: ignore[import-untyped]
+
+from proemlc_ros.core.blas import Array, routines
+from proemlc_ros.core.forgetting import ForgettingRidge
+from proemlc_ros.core.hidden import HiddenLayer
+from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.ledger import Ledger, checksums_of_rows
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.samples import read_samples
+from proemlc_ros.core.thresholds import Thresholds
+from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
+
+_BLOCK = 256
+
+
+@dataclass
+class PartialSums:
+    """H^T H, and H^T Y kept so that a label which only one side knows needs no special case.
+
+    For a label, H^T y = evidence - absent_sum: absent_sum is the sum of the hidden rows of all
+    complete samples, each of which says "absent" to every label that it does not show; evidence is
+    what the samples that mention the label say beyond that, nothing for a label never mentioned.
+    """
+
+    options: Options
+    layer: HiddenLayer
+    labels: LabelTable
+    gram: Array  # lower triangle of H^T H
+    evidence: Array  # (size, labels)
+    absent_sum: Array  # (size,)
+    prior: Array  # (size,), the ridge
+    thresholds: Thresholds
+    ledger: Ledger
+    samples: int = 0
+
+    @classmethod
+    def empty(cls, options: Options, layer: HiddenLayer) -> PartialSums:
+        """Return sums without samples.
+
+        Raises:
+            MergeError: for a model that forgets; sums know no order.
+        """
+        if options.forgetting < 1.0:
+            raise MergeError('a model that forgets needs its samples in order, which sums do not '
+                             'keep; use forgetting=1, or learn the samples one after the other')
+        size = layer.size
+        return cls(options, layer, LabelTable(), np.zeros((size, size), order='F'),
+                   np.zeros((size, 0), order='F'), np.zeros(size),
+                   np.full(size, options.ridge), Thresholds(options.threshold), Ledger())
+
+    @classmethod
+    def of(cls, learner: Learner) -> PartialSums:
+        """Return the sums of all samples that a learner has learnt.
+
+        Raises:
+            MergeError: when it has no ridge and too few samples, so that its sums are lost.
+        """
+        ridge = learner.ridge.copy()
+        ridge.settle()
+        gram = _inverse(ridge.matrix * ridge.scale)
+        prior = (ridge.prior.copy() if isinstance(ridge, ForgettingRidge)
+                 else np.full(ridge.size, learner.options.ridge))
+        target_sums = routines('float64').symm(1.0, gram, ridge.beta.astype(np.float64), lower=1)
+        gram.flat[::ridge.size + 1] -= prior
+        absent_sum = -target_sums[:, 0]
+        return cls(learner.options, learner.layer, learner.labels.copy(), gram,
+                   target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior, learner.thresholds.copy(), learner.ledger.copy(),
+                   learner.samples)
+
+    def add(self, X: object, labels: object, absent: object = None,
+            complete: object = True) -> None:
+        """Add samples, given as to ProEMLC.learn().
+
+        A label that an incomplete annotation leaves unknown counts as neutral: what the model
+        thought of it at that moment is not known here.
+        """
+        rows, annotations = read_samples(X, labels, absent, complete, self.layer.width,
+                                         self.options.dtype)
+        for start in range(0, rows.shape[0], _BLOCK):
+            self._add_block(rows[start:start + _BLOCK], annotations[start:start + _BLOCK])
+
+    def _add_block(self, rows: Rows, annotations: list[Annotation]) -> None:
+        hidden = self.layer.rows(rows).astype(np.float64, copy=False)
+        routines('float64').syrk(1.0, hidden.T, beta=1.0, c=self.gram, lower=1, overwrite_c=1)
+        weights = np.zeros((len(annotations), self._know(annotations)))
+        columns = self.labels.columns
+        for place, said in enumerate(annotations):
+            for name in said.present:
+                # +1, and +1 to make up for the -1 that absent_sum says of a complete sample
+                weights[place, columns[name] - 1] = 2.0 if said.complete else 1.0
+                self.labels.counts[columns[name] - 1] += 1
+            if not said.complete:
+                weights[place, [columns[name] - 1 for name in said.absent]] = -1.0
+        self.evidence += hidden.T @ weights
+        completes = [said.complete for said in annotations]
+        self.absent_sum += hidden[completes].sum(axis=0)
+        for checksum in checksums_of_rows(rows, completes):
+            self.ledger.add(checksum)
+        self.samples += len(annotations)
+
+    def _know(self, annotations: list[Annotation]) -> int:
+        for said in annotations:
+            for name in said.present if said.complete else said.present + said.absent:
+                self._know_name(name)
+        return len(self.labels)
+
+    def _know_name(self, name: str) -> None:
+        if name not in self.labels.columns:
+            self.labels.add(name)
+            self.thresholds.add_output()
+            self.evidence = np.asfortranarray(np.pad(self.evidence, ((0, 0), (0, 1))))
+
+    def merge(self, other: PartialSums) -> None:
+        """Add the sums of others, labels united by name.
+
+        Raises:
+            HiddenLayerMismatchError: when they come from another hidden layer.
+        """
+        if not self.layer.same_as(other.layer):
+            raise HiddenLayerMismatchError(
+                'the two models have different hidden layers, so their weights cannot be added; '
+                'start the second from ProEMLC.empty_copy() of the first')
+        for name in other.labels.names:
+            self._know_name(name)
+        columns = [self.labels.columns[name] for name in other.labels.names]
+        self.evidence[:, np.array(columns, dtype=int) - 1] += other.evidence
+        for column, count in zip(columns, other.labels.counts):
+            self.labels.counts[column - 1] += count
+        self.thresholds.merge(other.thresholds, columns)
+        self.gram += other.gram
+        self.absent_sum += other.absent_sum
+        np.maximum(self.prior, other.prior, out=self.prior)
+        self.ledger.merge(other.ledger)
+        self.samples += other.samples
+
+    def to_learner(self) -> Learner:
+        """Return a learner that has learnt all samples.
+
+        Raises:
+            MergeError: when there is no ridge and the samples are too few.
+        """
+        learner = Learner(self.options, self.layer, LabelTable())
+        information = self.gram.copy(order='F')
+        information.flat[::len(self.prior) + 1] += self.prior
+        inverse = _inverse(information)
+        target_sums = np.column_stack([-self.absent_sum,
+                                       self.evidence - self.absent_sum[:, None]])
+        beta = routines('float64').symm(1.0, inverse, np.asfortranarray(target_sums), lower=1)
+        learner.ridge.matrix[:] = inverse
+        learner.ridge.set_beta(beta)
+        if isinstance(learner.ridge, ForgettingRidge):
+            learner.ridge.prior = self.prior.copy()
+        learner.labels, learner.samples = self.labels.copy(), self.samples
+        learner.thresholds, learner.ledger = self.thresholds.copy(), self.ledger.copy()
+        return learner
+
+
+def _inverse(matrix: Array) -> Array:
+    """Return the inverse of a symmetric matrix, both given by their lower triangles."""
+    factor, failed = lapack.dpotrf(np.asfortranarray(matrix, dtype=np.float64), lower=1)
+    inverse, singular = lapack.dpotri(factor, lower=1) if not failed else (factor, failed)
+    if failed or singular:
+        raise MergeError('the samples do not determine the weights; choose a ridge above 0, '
+                         'or learn more samples')
+    return np.asfortranarray(np.tril(inverse))
