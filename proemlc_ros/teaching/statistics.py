@@ -1,0 +1,72 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Counts, rates and latencies of a running classifier, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+import numpy as np
+
+
+class RateMeter:
+    """Events a second, between two readings."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._read_total = 0
+        self._read_time: int | None = None
+
+    def count(self) -> None:
+        """Count one event."""
+        self.total += 1
+
+    def read(self, now: int) -> float:
+        """Return the events a second since the last reading.
+
+        Args:
+            now: nanoseconds on a clock that does not stop.
+        """
+        elapsed = 0 if self._read_time is None else now - self._read_time
+        events = self.total - self._read_total
+        self._read_time, self._read_total = now, self.total
+        return events * 1e9 / elapsed if elapsed > 0 else 0.0
+
+
+class LatencyWindow:
+    """Percentiles of the most recent durations.
+
+    Args:
+        size: durations kept.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self._durations: deque[int] = deque(maxlen=size)
+
+    def add(self, nanoseconds: int) -> None:
+        """Keep a duration."""
+        self._durations.append(nanoseconds)
+
+    def percentiles(self, which: Iterable[float] = (50, 95)) -> list[float]:
+        """Return percentiles in milliseconds; NaN without any duration."""
+        which = list(which)
+        if not self._durations:
+            return [float('nan')] * len(which)
+        return (np.percentile(list(self._durations), which) * 1e-6).tolist()
+
+
+class Statistics:
+    """Everything that the diagnostics tell about the messages that passed."""
+
+    def __init__(self) -> None:
+        self.features = RateMeter()
+        self.predictions = RateMeter()
+        self.annotations = RateMeter()
+        self.latency = LatencyWindow()
+        self.rejects: Counter[str] = Counter()
+        self.queries = 0
+
+    def reject(self, cause: str) -> None:
+        """Count a refused message by its cause."""
+        self.rejects[cause] += 1
