@@ -71,6 +71,8 @@ class AppendableBag:
         Raises:
             OSError, sqlite3.Error: nothing was written.
         """
+        if not messages:
+            return []
         if self._file.size() > self.max_file_bytes:
             self._begin_next_file()
         start = max(now, self._last_time + 1)
@@ -107,6 +109,10 @@ class AppendableBag:
                 finally:
                     file.close()
         return self._file.row(number)
+
+    def continue_after(self, number: int) -> None:
+        """Number new messages above this."""
+        self._last_id = max(self._last_id, number)
 
     def drop_oldest(self, max_bytes: int, up_to: int) -> int:
         """Delete the oldest files while the bag is larger than it may be.

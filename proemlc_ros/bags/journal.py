@@ -135,6 +135,11 @@ class Journal:
             row = self._guarded('read', lambda: self._bag.row(number))
         return None if row is None else self._decode(row)
 
+    def continue_after(self, number: int) -> None:
+        """Number new entries above this, where a snapshot knows of more than the journal."""
+        with self._lock:
+            self._bag.continue_after(number)
+
     def checkpoint(self, up_to: int) -> None:
         """Note that a snapshot holds all up to an entry: oldest files may go, metadata is renewed.
 

@@ -1,0 +1,126 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The folder in which one classifier keeps its model files, snapshot and journal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from proemlc_ros.errors import ModelDirectoryError
+
+ENDING = '.npz'
+SNAPSHOT = 'snapshot.npz'
+OLDER_SNAPSHOT = 'snapshot_older.npz'
+BEFORE_RESET = 'before_reset.npz'
+_LONGEST_NAME = 200
+
+
+class ModelDirectory:
+    """A folder that belongs to one running classifier.
+
+    Args:
+        path: the folder; made where it does not exist.
+        max_file_bytes: size of a model file above which it is not loaded.
+
+    Raises:
+        ModelDirectoryError: it cannot be made or written, or another classifier uses it.
+    """
+
+    def __init__(self, path: Path, max_file_bytes: int = 2**30) -> None:
+        self.path = path
+        self.max_file_bytes = max_file_bytes
+        self._lock = self._claim()
+        for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
+            leftover.unlink(missing_ok=True)
+
+    @property
+    def journal(self) -> Path:
+        """The journal's folder."""
+        return self.path / 'journal'
+
+    @property
+    def snapshots(self) -> list[Path]:
+        """Where snapshots are, newest first."""
+        return [self.path / SNAPSHOT, self.path / OLDER_SNAPSHOT]
+
+    def existing(self, name: str) -> Path:
+        """Return the path of a model file that may be loaded.
+
+        Args:
+            name: of the file; the ending may be left out, empty means the snapshot.
+
+        Raises:
+            ModelDirectoryError: the name is not allowed, or there is no such file of usable size.
+        """
+        path = self.target(name)
+        if not path.is_file():
+            known = sorted(file.name for file in self.path.glob(f'*{ENDING}'))
+            raise ModelDirectoryError(
+                f'there is no {path.name!r} in {self.path}; it has '
+                f'{", ".join(known[:20]) if known else "no model files"}')
+        size = path.stat().st_size
+        if size > self.max_file_bytes:
+            raise ModelDirectoryError(
+                f'{path.name!r} has {size} bytes, more than the {self.max_file_bytes} that '
+                'max_model_file_mb allows')
+        return path
+
+    def target(self, name: str) -> Path:
+        """Return the path of a model file by its name.
+
+        Args:
+            name: of the file; the ending may be left out, empty means the snapshot.
+
+        Raises:
+            ModelDirectoryError: the name has folders, is hidden, not printable or too long, or
+                leads out of the directory by a link.
+        """
+        if not name:
+            return self.path / SNAPSHOT
+        if not name.endswith(ENDING):
+            name += ENDING
+        if (os.path.basename(name) != name or '\\' in name or name.startswith('.')
+                or not name.isprintable() or len(name.encode('utf-8', 'replace')) > _LONGEST_NAME):
+            raise ModelDirectoryError(
+                f'{name[:80]!r} is not a plain file name; give a name without folders, such as '
+                "'kitchen.npz'")
+        path = self.path / name
+        if path.is_symlink():
+            raise ModelDirectoryError(f'{name!r} is a link; only files of {self.path} are used')
+        return path
+
+    def keep_older_snapshot(self) -> None:
+        """Keep the present snapshot under a second name, before a newer one replaces it."""
+        newest, older = self.snapshots
+        temporary = older.with_name(f'.{older.name}.tmp')
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(newest, temporary)
+            temporary.replace(older)
+        except FileNotFoundError:
+            pass  # There is none yet.
+        except OSError:
+            temporary.unlink(missing_ok=True)  # A file system without links; one must do.
+
+    def close(self) -> None:
+        """Let another classifier use the folder."""
+        os.close(self._lock)
+
+    def _claim(self) -> int:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path / '.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise ModelDirectoryError(
+                f'cannot use the model directory {self.path}: {error.strerror}; set '
+                'model_directory to a folder that can be written') from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            raise ModelDirectoryError(
+                f'another classifier uses the model directory {self.path}; stop it, or give '
+                'this one its own model_directory') from error
+        return handle
