@@ -1,0 +1,89 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Camera pictures for the page: small JPEGs, by stamp, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+# Nanoseconds that a picture may be older or newer than the moment it illustrates.
+TOLERANCE = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A JPEG and when it was taken, in nanoseconds."""
+
+    stamp: int
+    jpeg: bytes
+
+
+def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> bytes:
+    """Return pixels as a JPEG that is small enough to send often.
+
+    Args:
+        pixels: (rows, columns) or RGB (rows, columns, 3), of 8 or 16 bits.
+        max_side: longest side of the result; larger pictures are scaled down.
+        quality: of the JPEG, 1 to 100.
+    """
+    if pixels.dtype != np.uint8:
+        # Depth and thermal cameras use a sliver of their 16 bits; show that sliver.
+        pixels = cv2.normalize(pixels, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+    scale = max_side / max(pixels.shape[:2])
+    if scale < 1:
+        size = tuple(max(1, round(side * scale)) for side in pixels.shape[1::-1])
+        pixels = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
+    if pixels.ndim == 3:
+        pixels = cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)
+    _, data = cv2.imencode('.jpg', pixels, (cv2.IMWRITE_JPEG_QUALITY, quality))
+    return data.tobytes()
+
+
+class PictureBook:
+    """The pictures of the last seconds, and those that belong to held moments."""
+
+    def __init__(self, max_count: int = 100, max_held: int = 200) -> None:
+        self._max_count = max_count
+        self._max_held = max_held
+        self._flow: OrderedDict[int, Picture] = OrderedDict()
+        self._held: OrderedDict[int, Picture] = OrderedDict()
+
+    def add(self, picture: Picture) -> None:
+        """Take in a picture."""
+        self._flow.pop(picture.stamp, None)
+        self._flow[picture.stamp] = picture
+        if len(self._flow) > self._max_count:
+            self._flow.popitem(last=False)
+
+    @property
+    def newest(self) -> Picture | None:
+        """The picture that came last, or None."""
+        return next(reversed(self._flow.values()), None)
+
+    def nearest(self, stamp: int) -> Picture | None:
+        """Return the picture taken nearest to a moment, or None where there is none near."""
+        exact = self._flow.get(stamp)
+        if exact is not None:
+            return exact
+        near = min(self._flow.values(), key=lambda picture: abs(picture.stamp - stamp),
+                   default=None)
+        return near if near and abs(near.stamp - stamp) <= TOLERANCE else None
+
+    def hold(self, stamp: int) -> None:
+        """Keep the picture nearest to a moment under that moment's stamp."""
+        picture = self.nearest(stamp)
+        if picture is None or stamp in self._held:
+            return
+        self._held[stamp] = picture
+        if len(self._held) > self._max_held:
+            self._held.popitem(last=False)
+
+    def find(self, stamp: int) -> Picture | None:
+        """Return the picture of a held moment, or the nearest recent one."""
+        return self._held.get(stamp) or self.nearest(stamp)

@@ -1,0 +1,157 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What all operators see of the robot: its labels, its newest prediction, its state of health."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from proemlc_ros.operator.activity import ActivityLog, describe
+from proemlc_ros.operator.curve import LearningCurve
+from proemlc_ros.operator.questions import Question, QuestionQueue
+from proemlc_ros.operator.recent import RecentMoments, Sight
+from proemlc_ros.teaching.moments import Annotation, Moment
+
+# The classifier gives a sign of life (diagnostics) once a second.
+SILENCE = 3.0
+# The rate shown is a mean over this many seconds.
+RATE_WINDOW = 3.0
+
+
+class Connection(Enum):
+    """Whether the classifier is there; the values are words for people."""
+
+    LIVE = 'connected'
+    SILENT = 'no sign of life'
+    ABSENT = 'not running'
+
+
+class Topic(Enum):
+    """What may change."""
+
+    SIGHT = 'sight'
+    LABELS = 'labels'
+    QUESTIONS = 'questions'
+    CURVE = 'curve'
+    ACTIVITY = 'activity'
+    HEALTH = 'health'
+    PICTURE = 'picture'
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """The known labels with what the classifier tells of them."""
+
+    names: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    samples: int = 0
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The classifier's own diagnostics: a level (0 good, 1 warning, 2 error), words, values."""
+
+    level: int = 0
+    message: str = ''
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Robot:
+    """The shared picture. Not thread-safe: all calls come from one thread.
+
+    Args:
+        watch: called with a Topic after each change.
+    """
+
+    watch: Callable[[Topic], None] = lambda topic: None
+    labels: LabelTable = field(default_factory=LabelTable)
+    sight: Sight | None = None
+    health: Health = field(default_factory=Health)
+    moments: RecentMoments = field(default_factory=RecentMoments)
+    questions: QuestionQueue = field(default_factory=QuestionQueue)
+    curve: LearningCurve = field(default_factory=LearningCurve)
+    activity: ActivityLog = field(default_factory=ActivityLog)
+    reachable: bool = False
+    _heard: float = float('-inf')
+    _arrivals: deque[float] = field(default_factory=deque)
+
+    def connection(self, now: float) -> Connection:
+        """Tell whether the classifier is there; `now` in seconds on a steady clock."""
+        if now - self._heard <= SILENCE:
+            return Connection.LIVE
+        return Connection.SILENT if self.reachable else Connection.ABSENT
+
+    def rate(self, now: float) -> float:
+        """Return the predictions a second."""
+        while self._arrivals and now - self._arrivals[0] > RATE_WINDOW:
+            self._arrivals.popleft()
+        return len(self._arrivals) / RATE_WINDOW
+
+    def on_moment(self, moment: Moment) -> None:
+        """Take in a feature vector."""
+        self.moments.add(moment)
+
+    def on_sight(self, sight: Sight, now: float) -> None:
+        """Take in a prediction."""
+        self._heard = now
+        self._arrivals.append(now)
+        self.rate(now)
+        self.sight = sight
+        self.watch(Topic.SIGHT)
+
+    def on_labels(self, labels: LabelTable) -> None:
+        """Take in the label set."""
+        renewed = labels.names != self.labels.names
+        self.labels = labels
+        if renewed:
+            self.curve.note_labels(labels.names, labels.samples)
+            self.watch(Topic.CURVE)
+        self.watch(Topic.LABELS)
+
+    def on_question(self, question: Question) -> None:
+        """Take in a query; its moment is held until it is answered or long forgotten."""
+        self.moments.hold(question.moment.stamp, question.moment)
+        self.questions.add(question)
+        self.watch(Topic.QUESTIONS)
+
+    def on_health(self, health: Health, loss: float | None, now: float) -> None:
+        """Take in the classifier's diagnostics.
+
+        Args:
+            health: as it says.
+            loss: the rolling Hamming loss among the values, or None.
+            now: seconds on a steady clock.
+        """
+        self._heard = now
+        self.health = health
+        if loss is not None and self.curve.add_loss(self.labels.samples, loss):
+            self.watch(Topic.CURVE)
+        self.watch(Topic.HEALTH)
+
+    def on_taught(self, annotation: Annotation) -> None:
+        """Note an annotation that the classifier has learnt; its question is settled."""
+        said = describe(annotation.labels, annotation.absent, annotation.complete)
+        self.note(annotation.annotator, f'taught {said}')
+        self.settle(annotation.stamp)
+
+    def settle(self, stamp: int) -> None:
+        """Take a question off the queue."""
+        if self.questions.settle(stamp):
+            self.watch(Topic.QUESTIONS)
+
+    def note(self, who: str, text: str) -> None:
+        """Note something that was done to the model."""
+        self.activity.add(who, text)
+        self.watch(Topic.ACTIVITY)
+
+    def on_lost(self) -> None:
+        """Forget what only a running classifier can vouch for."""
+        self.reachable = False
+        self.health = replace(self.health, level=2, message='no sign of life')
+        self.watch(Topic.HEALTH)

@@ -1,0 +1,157 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the page may ask for: each request is checked, then done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from proemlc_ros.errors import OperatorRequestError, ProEMLCError
+from proemlc_ros.operator.actions import Actions, Outcome
+from proemlc_ros.operator.desk import annotation_about
+from proemlc_ros.operator.pictures import PictureBook
+from proemlc_ros.operator.robot import Robot
+from proemlc_ros.operator.similar import near_duplicates
+from proemlc_ros.operator.web.payloads import sight_content
+
+MAX_TEXT = 200
+MAX_NAMES = 2000
+Content = dict[str, Any]
+
+
+class Requests:
+    """Answers the requests of one operator.
+
+    Args:
+        robot: the shared picture.
+        pictures: the camera's pictures.
+        actions: the classifier's services.
+    """
+
+    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions) -> None:
+        self.who = ''
+        self._robot = robot
+        self._pictures = pictures
+        self._actions = actions
+        self._known: dict[str, Callable[[Content], Awaitable[Content]]] = {
+            'hold': self._hold, 'annotate': self._annotate, 'undo': self._undo,
+            'rename': self._rename, 'remove': self._remove, 'save': self._save,
+            'load': self._load, 'similar': self._similar, 'skip': self._skip,
+            'name': self._name,
+        }
+
+    async def answer(self, request: object) -> Content:
+        """Do what a request asks for and return the reply; errors become replies too."""
+        number = request.get('id') if isinstance(request, dict) else None
+        number = number if isinstance(number, int) else None
+        try:
+            reply = await self._do(request)
+        except ProEMLCError as error:
+            reply = {'done': False, 'message': str(error)}
+        return {'id': number, **reply}
+
+    async def _do(self, request: object) -> Content:
+        if not isinstance(request, dict):
+            raise OperatorRequestError('a request must be a JSON object')
+        action = self._known.get(text(request, 'do'))
+        if action is None:
+            raise OperatorRequestError(
+                f'no request is named {text(request, "do")!r}; known: {", ".join(self._known)}')
+        return await action(request)
+
+    async def _hold(self, request: Content) -> Content:
+        """Keep the moment that the page froze, however long the answer takes."""
+        moment = stamp(request)
+        self._pictures.hold(moment)
+        held = self._robot.moments.hold(moment)
+        return {'done': held, 'message': '' if held else
+                'only the time of this moment is known; answer before the classifier forgets it'}
+
+    async def _annotate(self, request: Content) -> Content:
+        annotation = annotation_about(
+            self._robot.moments, stamp(request), names(request, 'labels'),
+            names(request, 'absent'), flag(request, 'complete'), self.who)
+        outcome = await self._actions.annotate(annotation)
+        reply = reply_of(outcome)
+        if outcome.done:
+            now = await self._actions.predict(annotation.stamp)
+            reply['now'] = None if now is None else sight_content(now)
+        return reply
+
+    async def _undo(self, request: Content) -> Content:
+        """Take back the last annotation, unless somebody taught since the page was drawn."""
+        seen = request.get('seen')
+        log = self._robot.activity
+        if seen is not None and seen != log.last_number:
+            last = log.deeds[-1]
+            raise OperatorRequestError(
+                f'not undone: meanwhile {last.who or "somebody"} {last.text}; '
+                'undo again to take that back')
+        return reply_of(await self._actions.undo(self.who))
+
+    async def _rename(self, request: Content) -> Content:
+        return reply_of(await self._actions.rename(
+            self.who, text(request, 'label'), text(request, 'new_label')))
+
+    async def _remove(self, request: Content) -> Content:
+        return reply_of(await self._actions.remove(self.who, text(request, 'label')))
+
+    async def _save(self, request: Content) -> Content:
+        return reply_of(await self._actions.save(self.who, text(request, 'file_name')))
+
+    async def _load(self, request: Content) -> Content:
+        return reply_of(await self._actions.load(self.who, text(request, 'file_name')))
+
+    async def _similar(self, request: Content) -> Content:
+        known = self._robot.labels.names
+        return {'done': True, 'message': '',
+                'similar': near_duplicates(text(request, 'label'), known)}
+
+    async def _skip(self, request: Content) -> Content:
+        self._robot.settle(stamp(request))
+        return {'done': True, 'message': ''}
+
+    async def _name(self, request: Content) -> Content:
+        self.who = text(request, 'who').strip()[:40]
+        return {'done': True, 'message': ''}
+
+
+def reply_of(outcome: Outcome) -> Content:
+    """Return an action's outcome for JSON."""
+    return {'done': outcome.done, 'message': outcome.message}
+
+
+def text(request: Content, field: str) -> str:
+    """Return a text of a request, checked."""
+    value = request.get(field)
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise OperatorRequestError(f'{field!r} must be a text of at most {MAX_TEXT} characters')
+    return value
+
+
+def names(request: Content, field: str) -> tuple[str, ...]:
+    """Return a list of label names of a request, checked; the classifier checks each name."""
+    value = request.get(field, [])
+    if not isinstance(value, list) or len(value) > MAX_NAMES:
+        raise OperatorRequestError(f'{field!r} must be a list of at most {MAX_NAMES} names')
+    if not all(isinstance(name, str) and len(name) <= MAX_TEXT for name in value):
+        raise OperatorRequestError(
+            f'{field!r} must hold texts of at most {MAX_TEXT} characters')
+    return tuple(value)
+
+
+def flag(request: Content, field: str) -> bool:
+    """Return a yes or no of a request, checked."""
+    value = request.get(field)
+    if not isinstance(value, bool):
+        raise OperatorRequestError(f'{field!r} must be true or false')
+    return value
+
+
+def stamp(request: Content) -> int:
+    """Return the stamp of a request in nanoseconds, checked."""
+    value = text(request, 'stamp')
+    if not (value.isascii() and value.isdigit() and int(value) < 2**63):
+        raise OperatorRequestError(f"'stamp' must be nanoseconds in digits, not {value[:30]!r}")
+    return int(value)

@@ -1,0 +1,176 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The web server of the page: plain files, pictures, and one websocket a page."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import ssl
+import time
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from aiohttp import WSCloseCode, web
+
+from proemlc_ros.operator.actions import Actions
+from proemlc_ros.operator.pictures import PictureBook
+from proemlc_ros.operator.robot import Connection, Robot, Topic
+from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.door import Door
+from proemlc_ros.operator.web.payloads import Payloads
+from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.operator.web.session import Session
+
+MAX_BODY = 2048
+MAX_MESSAGE = 256 * 1024
+# Seconds between two looks at whether the classifier is still there.
+LOOK = 0.25
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the page is served.
+
+    Args:
+        access: who may open it.
+        port: 0 lets the system choose one.
+        max_sessions: open pages at once.
+        max_rate: updates a second to each page.
+        max_http_rate: requests a second outside the websockets, of all browsers together.
+        max_attempts: tokens that may be tried a second.
+    """
+
+    access: Access = field(default_factory=Access)
+    port: int = 8642
+    max_sessions: int = 32
+    max_rate: float = 20.0
+    max_http_rate: float = 200.0
+    max_attempts: float = 5.0
+
+
+class Dashboard:
+    """The server. Everything runs in one asyncio loop, the robot's watch function too.
+
+    Args:
+        robot: the shared picture; its changes reach every open page.
+        pictures: the camera's pictures.
+        actions: the classifier's services.
+        classifier: full name of the classifier node, for people.
+        settings: how it is served.
+    """
+
+    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions, classifier: str,
+                 settings: Settings) -> None:
+        self._robot = robot
+        self._pictures = pictures
+        self._actions = actions
+        self._settings = settings
+        self._payloads = Payloads(robot, pictures, classifier)
+        self._sessions: set[Session] = set()
+        self._sockets: set[web.WebSocketResponse] = set()
+        self._files = static_files()
+        self._runner: web.AppRunner | None = None
+        self._ticker: asyncio.Task[None] | None = None
+        robot.watch = self.changed
+
+    def changed(self, topic: Topic) -> None:
+        """Tell every page that a topic changed."""
+        if topic is Topic.SIGHT:
+            self.changed(Topic.PICTURE)
+        self._payloads.forget(topic)
+        for session in self._sessions:
+            session.notify(topic)
+
+    async def start(self, tls: ssl.SSLContext | None = None) -> int:
+        """Open the door and return the port.
+
+        Raises:
+            OSError: the address or port cannot be used.
+        """
+        settings = self._settings
+        door = Door(settings.access, settings.max_http_rate, settings.max_attempts)
+        app = web.Application(middlewares=[door.guard], client_max_size=MAX_BODY)
+        app.router.add_get('/session', door.session_state)
+        app.router.add_post('/session', door.sign_in)
+        app.router.add_get('/ws', self._websocket)
+        app.router.add_get('/pictures/{stamp}.jpg', self._picture)
+        app.router.add_get('/{name:[a-z_]*(?:\\.[a-z]+)?}', self._file)
+        # No access log: it would tell nothing that the activity log does not, and fill disks.
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, settings.access.address, settings.port, ssl_context=tls)
+        await site.start()
+        self._ticker = asyncio.create_task(self._tick())
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Close the pages and the door."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for socket in list(self._sockets):
+            await socket.close(code=WSCloseCode.GOING_AWAY, message=b'the dashboard stops')
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _tick(self) -> None:
+        """Tell once a second how the classifier is, and at once when it goes or comes."""
+        before: tuple[Connection, int] | None = None
+        while True:
+            now = self._robot.connection(time.monotonic()), int(time.monotonic())
+            if now != before:
+                before = now
+                self.changed(Topic.HEALTH)
+            await asyncio.sleep(LOOK)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        name = request.match_info['name'] or 'index.html'
+        if name not in self._files:
+            raise web.HTTPNotFound(text='no such page')
+        body, kind = self._files[name]
+        return web.Response(body=body, content_type=kind, charset='utf-8')
+
+    async def _picture(self, request: web.Request) -> web.Response:
+        stamp = request.match_info['stamp']
+        known = stamp.isascii() and stamp.isdigit() and len(stamp) < 20
+        picture = self._pictures.find(int(stamp)) if known else None
+        if picture is None:
+            raise web.HTTPNotFound(text='no picture of this moment')
+        return web.Response(body=picture.jpeg, content_type='image/jpeg')
+
+    async def _websocket(self, request: web.Request) -> web.StreamResponse:
+        if len(self._sockets) >= self._settings.max_sessions:
+            raise web.HTTPServiceUnavailable(text='too many pages are open')
+        socket = web.WebSocketResponse(max_msg_size=MAX_MESSAGE, heartbeat=10.0)
+        self._sockets.add(socket)
+        try:
+            await socket.prepare(request)
+            requests = Requests(self._robot, self._pictures, self._actions)
+            await self._serve(Session(socket, self._payloads, requests, self._settings.max_rate))
+        except ConnectionError:
+            # The page went away in the middle of a message; it will come back by itself.
+            pass
+        finally:
+            self._sockets.discard(socket)
+        return socket
+
+    async def _serve(self, session: Session) -> None:
+        self._sessions.add(session)
+        self._count_operators()
+        try:
+            await session.run()
+        finally:
+            self._sessions.discard(session)
+            self._count_operators()
+
+    def _count_operators(self) -> None:
+        self._payloads.operators = len(self._sessions)
+        self.changed(Topic.HEALTH)
+
+
+def static_files() -> dict[str, tuple[bytes, str]]:
+    """Return the page's files and their types, read once: no path of a request meets the disk."""
+    return {
+        entry.name: (entry.read_bytes(), mimetypes.guess_type(entry.name)[0] or 'text/plain')
+        for entry in (files('proemlc_ros.operator.web') / 'static').iterdir() if entry.is_file()
+    }

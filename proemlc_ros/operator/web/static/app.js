@@ -1,0 +1,60 @@
+// Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
+// Brings the parts together: what comes in goes into the state, and the parts draw it.
+
+import { $ } from './dom.js';
+import { ask, connect, onConnect } from './link.js';
+import { change, state } from './state.js';
+import { takePicture } from './stage.js';
+import { forgetLostMarks, start } from './teaching.js';
+import './labels.js';
+import './questions.js';
+import './curve.js';
+import './panels.js';
+import './keys.js';
+
+const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
+
+function setLabels(labels) {
+  const before = state.known;
+  state.labels = labels;
+  state.known = new Set(labels.names);
+  forgetLostMarks(before);
+  // The browser's own completion; longer lists only slow it down.
+  $('known-labels').replaceChildren(...labels.names.slice(0, 1000).map((name) => {
+    const option = document.createElement('option');
+    option.value = name;
+    return option;
+  }));
+}
+
+async function receive(type, message) {
+  if (type === 'picture') await takePicture(message);
+  if (type === 'sight') state.sight = message;
+  if (type === 'labels') setLabels(message);
+  if (type === 'questions') state.questions = message.questions;
+  if (type === 'activity') state.deeds = message.deeds;
+  if (type === 'curve') state.curve = message;
+  if (type === 'health') state.health = message;
+  change(type === 'picture' ? 'sight' : type);
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('theme', theme);
+  $('theme').textContent = THEMES[theme];
+  $('theme').setAttribute('aria-label', `Colours: ${theme || 'as the system'}`);
+}
+
+const introduce = () => ask('name', { who: $('who').value });
+
+$('theme').onclick = () => {
+  const names = Object.keys(THEMES);
+  setTheme(names[(names.indexOf(document.documentElement.dataset.theme ?? '') + 1) % names.length]);
+};
+setTheme(THEMES[localStorage.getItem('theme')] ? localStorage.getItem('theme') : '');
+$('who').value = localStorage.getItem('who') ?? '';
+$('who').onchange = () => { localStorage.setItem('who', $('who').value); introduce(); };
+
+start();
+onConnect(introduce);
+connect(receive);

@@ -1,0 +1,97 @@
+// Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
+// The line to the dashboard: signs in, stays connected, asks and is told.
+
+import { $ } from './dom.js';
+import { change, state } from './state.js';
+
+const waiting = new Map();
+const greetings = [];
+let socket = null;
+let number = 0;
+let pause = 500;
+let inbox = Promise.resolve();
+
+// Called after each connection, the first and every later one.
+export const onConnect = (greet) => greetings.push(greet);
+
+export async function connect(receive) {
+  try {
+    if (!(await admitted())) await signIn();
+  } catch {
+    retry(receive);
+    return;
+  }
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+  socket = new WebSocket(`${scheme}://${location.host}/ws`);
+  socket.binaryType = 'arraybuffer';
+  socket.onopen = () => {
+    pause = 500;
+    state.online = true;
+    change('health');
+    greetings.forEach((greet) => greet());
+  };
+  // One after the other, since decoding a picture takes a while and order is what was seen.
+  socket.onmessage = ({ data }) => { inbox = inbox.then(() => take(data, receive)); };
+  socket.onclose = () => {
+    state.online = false;
+    change('health');
+    waiting.forEach((answer) => answer({ done: false, message:
+      'The connection was lost on the way; the activity will show whether it was done.' }));
+    waiting.clear();
+    retry(receive);
+  };
+}
+
+function retry(receive) {
+  setTimeout(() => connect(receive), pause * (0.75 + Math.random() / 2));
+  pause = Math.min(pause * 1.7, 8000);
+}
+
+async function take(data, receive) {
+  if (typeof data !== 'string') return receive('picture', data);
+  const message = JSON.parse(data);
+  if (message.type !== 'reply') return receive(message.type, message);
+  waiting.get(message.id)?.(message);
+  waiting.delete(message.id);
+}
+
+// Asks the dashboard to do something; the answer always comes and says what happened.
+export function ask(what, content = {}) {
+  if (!state.online) {
+    return Promise.resolve({ done: false, message: 'Not connected; nothing was sent.' });
+  }
+  number += 1;
+  const id = number;
+  socket.send(JSON.stringify({ id, do: what, ...content }));
+  return new Promise((answer) => waiting.set(id, answer));
+}
+
+async function admitted() {
+  const given = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (given) {
+    // Out of the address bar and the history at once.
+    history.replaceState(null, '', location.pathname);
+    if (await present(given)) return true;
+  }
+  const answer = await fetch('session', { cache: 'no-store' });
+  return (await answer.json()).admitted;
+}
+
+async function present(token) {
+  const answer = await fetch('session', {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }),
+  });
+  $('token-error').textContent = answer.ok ? '' : await answer.text();
+  return answer.ok;
+}
+
+async function signIn() {
+  const dialog = $('token-dialog');
+  for (let open = false; !open;) {
+    if (!dialog.open) dialog.showModal();
+    await new Promise((done) => dialog.addEventListener('close', done, { once: true }));
+    const token = $('token').value;
+    $('token').value = '';
+    open = token !== '' && await present(token);
+  }
+}

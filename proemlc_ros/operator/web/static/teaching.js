@@ -1,0 +1,164 @@
+// Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
+// Hold a moment, mark it, teach it. Live, one press teaches; held, presses collect marks.
+
+import { $, make } from './dom.js';
+import { ask, onConnect } from './link.js';
+import { change, on, shown, state } from './state.js';
+
+export function say(text, kind = 'good') {
+  $('message').textContent = text;
+  $('message').dataset.kind = text ? kind : '';
+}
+
+export function hold(options = {}) {
+  if (state.held || !state.sight) {
+    if (!state.sight) say('There is nothing to hold: no prediction has come yet.', 'bad');
+    return;
+  }
+  take({ stamp: state.sight.stamp, sight: state.sight, bitmap: state.bitmap, asked: null, ...options });
+}
+
+export function take(moment) {
+  release();
+  state.held = { marks: new Map(), typing: false, ...moment };
+  ask('hold', { stamp: moment.stamp });
+  change('sight', 'marks');
+}
+
+export function release() {
+  if (state.held?.bitmap && state.held.bitmap !== state.bitmap) state.held.bitmap.close();
+  state.held = null;
+  change('sight', 'marks');
+}
+
+// A dashboard that was started anew holds nothing; tell it again.
+onConnect(() => { if (state.held) ask('hold', { stamp: state.held.stamp }); });
+
+// Somebody else may rename or remove a label while it is marked here: it must not come back.
+export function forgetLostMarks(before) {
+  if (!state.held) return;
+  const lost = [...state.held.marks.keys()].filter((name) => before.has(name) && !state.known.has(name));
+  lost.forEach((name) => state.held.marks.delete(name));
+  if (lost.length) say(`${lost.join(', ')}: renamed or removed meanwhile, mark dropped.`, 'bad');
+  change('marks');
+}
+
+const restAbsent = () => document.querySelector('[name=rest]:checked').value === 'absent';
+const corrects = () => [...(state.held?.marks.values() ?? [])].includes(false);
+
+export async function press(name, sight = shown()) {
+  if (!sight) return say('There is nothing to label: no prediction has come yet.', 'bad');
+  if (!state.held) return teach(sight, [name], []);
+  const marks = state.held.marks;
+  if (!marks.has(name)) marks.set(name, true);
+  else if (marks.get(name)) marks.set(name, false);
+  else marks.delete(name);
+  change('marks');
+}
+
+export function teachMarks() {
+  const marks = [...(state.held?.marks ?? [])];
+  if (!marks.length) return say('Nothing is marked. Press labels, or “None of them”.', 'bad');
+  const named = (wanted) => marks.filter(([, present]) => present === wanted).map(([name]) => name);
+  return teach(state.held.sight, named(true), named(false));
+}
+
+export function teachNone() {
+  if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
+  return teach(shown(), [], [], true);
+}
+
+export async function teach(sight, labels, absent, complete = restAbsent() && !absent.length) {
+  const held = state.held;
+  const answer = await ask('annotate', { stamp: sight.stamp, labels, absent, complete });
+  if (!answer.done) return say(answer.message, 'bad');
+  if (state.held === held && held?.stamp === sight.stamp) release();
+  say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
+}
+
+const words = (labels, absent) => [...labels, ...absent.map((name) => `not ${name}`)].join(', ') || 'none of them';
+
+function nowSees(sight) {
+  if (!sight) return '';
+  return ` That moment is now seen as ${sight.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
+}
+
+export async function undo() {
+  const seen = state.deeds.at(-1)?.number ?? 0;
+  const answer = await ask('undo', { seen });
+  say(answer.message, answer.done ? 'good' : 'bad');
+}
+
+// --- new label -------------------------------------------------------------------------------
+
+async function addLabel() {
+  const name = $('new-label').value.trim();
+  if (!name) return;
+  if (!state.known.has(name)) {
+    const { similar = [] } = await ask('similar', { label: name });
+    if (similar.length) return warnOfTwin(name, similar);
+  }
+  await use(name);
+}
+
+async function use(name) {
+  $('twin').hidden = true;
+  $('new-label').value = '';
+  const held = state.held;
+  // Held only for the typing: what was typed is the whole answer.
+  if (held?.typing && !held.marks.size) {
+    $('new-label').blur();
+    await teach(held.sight, [name], []);
+  } else if (held) {
+    held.marks.set(name, true);
+    change('marks');
+    say(`${name} is marked; Enter or “Teach” teaches.`);
+  } else {
+    await press(name);
+  }
+}
+
+function warnOfTwin(name, similar) {
+  const box = $('twin');
+  box.replaceChildren(
+    make('p', {}, `“${name}” is nearly the same as ${similar.map((other) => `“${other}”`).join(', ')}.`),
+    make('div', { class: 'row' },
+      ...similar.map((other) => make('button', { type: 'button', onclick: () => use(other) }, `Use “${other}”`)),
+      make('button', { type: 'button', onclick: () => use(name) }, `Add “${name}” anyway`)));
+  box.hidden = false;
+  box.querySelector('button').focus();
+}
+
+function leaveTyping(event) {
+  const goesInside = event.relatedTarget && $('new-form').contains(event.relatedTarget);
+  if (goesInside || $('new-label').value.trim()) return;
+  if (state.held?.typing && !state.held.marks.size) release();
+}
+
+function drawBar() {
+  const held = state.held;
+  const marked = held?.marks.size ?? 0;
+  $('hold').firstChild.textContent = held ? 'Live ' : 'Hold ';
+  $('teach').disabled = !marked;
+  $('teach').firstChild.textContent = marked > 1 ? `Teach ${marked} ` : 'Teach ';
+  let hint = 'Live: pressing a label teaches it at once. Hold the picture to mark several.';
+  if (held?.asked) hint = `The robot asks: ${held.asked.text}. Mark what is there, then teach.`;
+  else if (held) hint = 'Held: press once for present, twice for absent, then teach.';
+  $('hint').textContent = hint;
+  $('rest-note').textContent = restAbsent() && corrects()
+    ? 'You marked something as absent: this time the rest stays unknown.' : '';
+}
+
+export function start() {
+  $('hold').onclick = () => (state.held ? release() : hold());
+  $('teach').onclick = teachMarks;
+  $('none').onclick = teachNone;
+  $('undo').onclick = undo;
+  $('new-form').onsubmit = (event) => { event.preventDefault(); addLabel(); };
+  $('new-label').onfocus = () => { if (!state.held && state.sight) hold({ typing: true }); };
+  $('new-label').oninput = () => { $('twin').hidden = true; };
+  $('new-form').addEventListener('focusout', leaveTyping);
+  document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
+  on('marks sight', drawBar);
+  drawBar();
+}
