@@ -10,6 +10,7 @@ from pathlib import Path
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ParameterError
+from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.evaluation.replay_files import (
     PredictionFile,
     write_csv,
@@ -23,7 +24,7 @@ from proemlc_ros.evaluation.replay_page import (
 )
 from proemlc_ros.evaluation.report.text import sparkline, text_table
 from proemlc_ros.evaluation.result import Result
-from proemlc_ros.evaluation.runs import Recordings, new_replay
+from proemlc_ros.evaluation.runs import Recordings
 from proemlc_ros.evaluation.runs import run as run_once
 from proemlc_ros.teaching.matching import MatchingRules
 
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     results = []
     total = recordings.count()
     for number, (name, model) in enumerate(models):
-        replay = new_replay(model, recordings, not args.frozen, model_extractor(model))
+        replay = Replay(model, not args.frozen, recordings.rules)
         with ProgressBar(total, name) as bar:
             if args.predictions and number == 0:
                 with PredictionFile(args.predictions) as file:
@@ -86,11 +87,6 @@ def run(args: argparse.Namespace) -> int:
     _show(results)
     _write(args, results)
     return _judge(results, above, below)
-
-
-def model_extractor(model: ProEMLC) -> str:
-    """Return what made the features that a saved model has learnt from; empty: not known."""
-    return str(model.extra.get('extractor', ''))
 
 
 def _first_model(args: argparse.Namespace) -> tuple[str, ProEMLC]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice, Taught, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE
-from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.teaching.matching import MatchingRules
 
@@ -79,13 +78,6 @@ def run(
     return result_of(replay, name, start, time.perf_counter() - began, notes)
 
 
-def new_replay(
-    model: ProEMLC, recordings: Recordings, learning: bool = True, extractor: str = ''
-) -> Replay:
-    """Return a run of a model, ready to begin."""
-    return Replay(model, learning, recordings.rules, extractor=extractor)
-
-
 def _require_annotations(bag: Recording) -> None:
     if not bag.of_type(ANNOTATION_TYPE):
         raise BagError(
@@ -106,10 +98,11 @@ def _counted(
 
 def _stamp_notes(replay: Replay) -> list[str]:
     notes = []
-    if replay.matcher.duplicates:
-        notes.append(f'{replay.matcher.duplicates} feature vectors had the stamp of another one; '
+    matcher = replay.intake.matcher
+    if matcher.duplicates:
+        notes.append(f'{matcher.duplicates} feature vectors had the stamp of another one; '
                      'the later one counted')
-    if replay.matcher.jumps:
-        notes.append(f'{replay.matcher.jumps} times the stamps jumped back by more than '
-                     f'{replay.rules.reorder:g} s; annotations could not reach across')
+    if matcher.jumps:
+        notes.append(f'{matcher.jumps} times the stamps jumped back by more than '
+                     f'{matcher.rules.reorder:g} s; annotations could not reach across')
     return notes

@@ -1,0 +1,149 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc bag`: make, annotate, show and play recordings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from proemlc_ros.bags.annotating import annotate_bag
+from proemlc_ros.bags.label_spans import read_label_spans
+from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.writing import STORAGES
+from proemlc_ros.conversions import FEATURES_TYPE
+from proemlc_ros.errors import BagError, ParameterError
+from proemlc_ros.evaluation.datasets import DataSet, find_dataset, read_dataset
+from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
+from proemlc_ros.teaching.moments import Vector
+
+from .info import show_bag
+from .progress import ProgressBar
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = 'Makes, annotates, shows and plays recordings (rosbag2).'
+    commands = parser.add_subparsers(dest='action', required=True, metavar='ACTION')
+    _add_make(commands.add_parser('make', help='a data set as a recording'))
+    _add_annotate(commands.add_parser('annotate', help='add labels from a CSV file'))
+    info = commands.add_parser('info', help='show what is in a recording')
+    info.add_argument('bags', nargs='+', type=Path, metavar='BAG')
+    play = commands.add_parser('play', help='publish a recording (needs ROS 2)')
+    play.add_argument('bag', type=Path, metavar='BAG')
+    play.add_argument('--rate', type=float, default=1.0, metavar='X', help='speed; default 1')
+    play.add_argument('--wait', type=float, default=10.0, metavar='SECONDS',
+                      help='how long to wait for subscribers before the first message')
+    play.add_argument('--best-effort', action='store_true',
+                      help='use what is readable of a damaged recording')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked and return the exit code."""
+    actions = {'make': _make, 'annotate': _annotate, 'info': _info, 'play': _play}
+    return actions[args.action](args)
+
+
+def _add_make(parser: argparse.ArgumentParser) -> None:
+    parser.description = 'Turns a data set into a recording in which labels appear one by one.'
+    parser.add_argument('data', type=Path, metavar='DATA',
+                        help='an ARFF or CSV file, or a folder with --name')
+    parser.add_argument('--name', metavar='SET', help='data set in the folder, such as scene')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG')
+    parser.add_argument('--pattern', metavar='N+N+...',
+                        help='how many labels appear when, such as 4+1+1; default: all at once')
+    parser.add_argument('--label-columns', type=int, metavar='N',
+                        help='the last N columns (negative: the first) are labels')
+    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap')
+    parser.add_argument('--rate', type=float, default=10.0, metavar='HZ',
+                        help='samples a second; default 10')
+    parser.add_argument('--seed', type=int, default=0, help='of the order of the samples')
+
+
+def _make(args: argparse.Namespace) -> int:
+    if not args.rate > 0:
+        raise ParameterError(f'--rate is {args.rate:g}; it must be above 0')
+    data = (find_dataset(args.data, args.name) if args.name
+            else read_dataset(args.data, args.label_columns))
+    count = len(data.label_names)
+    sizes = parse_pattern(args.pattern or str(count), count)
+    order = introduction_order(data.Y, sizes, args.seed)
+    with ProgressBar(len(order), data.name) as bar:
+        made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate)
+    print(f'{args.output}: {made} samples of {data.name}, {count} labels, '
+          f'{"+".join(map(str, sizes))}')
+    return 0
+
+
+def _samples(
+    data: DataSet, order: np.ndarray, bar: ProgressBar
+) -> Iterator[tuple[Vector, tuple[str, ...]]]:
+    for row in order:
+        values = data.X[row].toarray()[0] if sparse.issparse(data.X) else data.X[row]
+        bar.advance()
+        yield values.astype(np.float32), tuple(data.labels(row))
+
+
+def _add_annotate(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        'Copies a recording and adds annotations. The CSV file has the columns start (or time), '
+        'labels (separated by ";"), and if wanted end (a span instead of a moment), absent, '
+        'complete.')
+    parser.add_argument('bag', type=Path, metavar='BAG')
+    parser.add_argument('labels', type=Path, metavar='CSV')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG')
+    parser.add_argument('--topic', metavar='TOPIC', help='what the labels are about; default: the '
+                        'feature vectors, or the only sensor')
+    parser.add_argument('--absolute', action='store_true',
+                        help='times are dates in seconds, not seconds from the beginning')
+    parser.add_argument('--annotator', default='', metavar='NAME', help='who says so')
+    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap')
+    parser.add_argument('--best-effort', action='store_true',
+                        help='use what is readable of a damaged recording')
+
+
+def _annotate(args: argparse.Namespace) -> int:
+    spans = read_label_spans(args.labels)
+    with Recording(args.bag, args.best_effort) as bag:
+        topic = bag.topic(args.topic) if args.topic else _usual_topic(bag)
+        count = annotate_bag(bag, args.output, spans, topic, args.storage, not args.absolute,
+                             args.annotator)
+        for note in bag.notes:
+            print(f'note: {note}')
+    print(f'{args.output}: {count} messages of {topic.name} annotated')
+    return 0
+
+
+def _usual_topic(bag: Recording) -> Topic:
+    found = bag.of_type(FEATURES_TYPE)
+    if not found:
+        from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
+        found = bag.of_type(*(name for types in MESSAGE_TYPES.values() for name in types))
+    if len(found) != 1:
+        names = ', '.join(topic.name for topic in found) or 'none'
+        raise BagError(f'{bag.path}: not clear what the labels are about (found: {names}); '
+                       'say it with --topic')
+    return found[0]
+
+
+def _info(args: argparse.Namespace) -> int:
+    for number, path in enumerate(args.bags):
+        print() if number else None
+        show_bag(path)
+    return 0
+
+
+def _play(args: argparse.Namespace) -> int:
+    try:
+        from proemlc_ros.nodes.bag_player import play
+    except ImportError as error:
+        raise BagError(f'playing needs ROS 2, which is not there: {error}') from error
+    count = play(args.bag, args.rate, args.wait, args.best_effort)
+    print(f'{args.bag}: {count} messages published')
+    return 0

@@ -1,0 +1,53 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc merge`: the models of a fleet into one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import MergeError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = (
+        'Merges models that have the same hidden layer (settings, seed and width; layers drawn '
+        'from samples: started from one file) into one that has learnt what all of them have. '
+        'Labels are united by name; a label that one model never met counts as absent there.')
+    parser.add_argument('models', nargs='+', type=Path, metavar='MODEL', help='.npz files')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
+                        help='where to save the merged model')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merge and return the exit code."""
+    merged = ProEMLC.load(args.models[0])
+    for path in args.models[1:]:
+        other = ProEMLC.load(path)
+        check_same_extractor(merged, other, path)
+        try:
+            merged.merge(other)
+        except MergeError as error:
+            raise MergeError(f'{path}: {error}') from error
+    # Lessons, positions and the like belong to the node that saved the first file.
+    merged.save(args.output, extra={'extractor': merged.extra.get('extractor', '')})
+    print(f'{args.output}: {len(args.models)} models, {merged.samples} samples, '
+          f'{len(merged.labels)} labels')
+    return 0
+
+
+def check_same_extractor(merged: ProEMLC, other: ProEMLC, path: Path) -> None:
+    """Refuse a model that has learnt from features of another kind.
+
+    Raises:
+        MergeError: Both say what made their features, and they differ.
+
+    """
+    ours, theirs = merged.extra.get('extractor', ''), other.extra.get('extractor', '')
+    if ours and theirs and ours != theirs:
+        raise MergeError(f'{path}: has learnt from features made by {theirs!r}, the models before '
+                         f'it from {ours!r}; they cannot be merged')
+    merged.extra['extractor'] = ours or theirs
