@@ -10,6 +10,7 @@ from typing import Any
 
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.cloud_histogram import CloudHistogram
+from proemlc_ros.features.colour_histogram import ColourHistogram
 from proemlc_ros.features.colour_moments import ColourMoments
 from proemlc_ros.features.extractor import Extractor
 from proemlc_ros.features.gradient_histogram import GradientHistogram
@@ -20,8 +21,8 @@ from proemlc_ros.features.onnx_embedding import OnnxEmbedding
 EXTRACTORS: dict[str, type[Extractor]] = {
     extractor.kind: extractor
     for extractor in (
-        ColourMoments, GradientHistogram, OnnxEmbedding, LaserProfile, ImuWindow, JointWindow,
-        CloudHistogram,
+        ColourMoments, ColourHistogram, GradientHistogram, OnnxEmbedding, LaserProfile, ImuWindow,
+        JointWindow, CloudHistogram,
     )
 }
 
