@@ -1,0 +1,71 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What ./proemlc does alike with wheels and with a sourced ROS 2.
+
+# Prints a digest of everything that a change of needs a new build: the interfaces, what builds
+# them, and which executables there are. Other source files are used in place.
+build_digest() {
+  (cd "$root" && {
+    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg interface_build.py package.xml
+    ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null
+  } | sha256sum)
+}
+
+# made STEP DIGEST: whether a step of the set-up was finished with this digest.
+made() { [ "$(cat "$stamps/$1" 2> /dev/null)" = "$2" ]; }
+
+# mark STEP DIGEST: remember that a step is finished. Written last, so an interrupted step runs again.
+mark() { mkdir -p "$stamps" && echo "$2" > "$stamps/$1"; }
+
+# logged WHAT COMMAND...: say what is done, keep the output in the log, return the exit code.
+logged() {
+  echo "proemlc: $1" >&2
+  shift
+  "$@" >> "$log" 2>&1
+}
+
+# exclusively FUNCTION ARGS...: run it while no other ./proemlc of this folder sets up.
+exclusively() {
+  { : >> "$lock"; } 2> /dev/null || fail "cannot write to $root; use a copy that you may write to."
+  (
+    flock --nonblock 9 || { echo "proemlc: waiting for another set-up to end" >&2; flock 9; }
+    "$@"
+  ) 9>> "$lock"
+}
+
+open_shell() {
+  # The user's own start-up file may put other Pythons first, so the path is set after it.
+  exec bash --rcfile <(
+    echo '[ -f ~/.bashrc ] && . ~/.bashrc'
+    echo "PATH=$(printf %q "$PATH")"
+    echo 'PS1="(proemlc) $PS1"')
+}
+
+# names_a_path ARGS...: whether the arguments pick test files, which makes it a partial run.
+names_a_path() {
+  local argument
+  for argument in "$@"; do
+    case $argument in -*) ;; *) [ ! -e "${argument%%::*}" ] || return 0 ;; esac
+  done
+  return 1
+}
+
+# gate NAME COMMAND...: run one quality gate.
+gate() {
+  echo "== $1" >&2
+  shift
+  "$@" || exit $?
+}
+
+run_tests() {
+  cd "$root"
+  export OPENBLAS_NUM_THREADS=1  # two cores: threads of one test would slow the others down
+  if names_a_path "$@"; then
+    exec python -m pytest "$@"
+  fi
+  gate 'ruff: style' ruff check .
+  gate 'mypy: types' mypy
+  gate 'pytest: tests, doctests, coverage' python -m pytest --cov --cov-report=term "$@"
+}

@@ -1,0 +1,133 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# ROS 2 from wheels, in a virtual environment inside the checkout.
+
+distro=${PROEMLC_DISTRO:-jazzy}
+case $distro in
+  jazzy) venv=$root/.venv ;;
+  kilted) venv=$root/.venv-$distro ;;
+  *) fail "PROEMLC_DISTRO is '$distro'; jazzy and kilted are supported." ;;
+esac
+stamps=$venv/stamps
+log=$venv/setup.log
+lock=$venv.lock
+
+packages_digest() { (cd "$root/requirements" && sha256sum "$1.txt" && echo "$venv"); }
+
+is_set_up() {
+  [ -x "$venv/bin/python" ] && made packages "$(packages_digest "$distro")" &&
+    made build "$(build_digest)"
+}
+
+set_up() {
+  if ! is_set_up; then
+    exclusively make_environment
+  fi
+  if [ "${1:-}" = test ] && ! made test-packages "$(packages_digest test)"; then
+    exclusively add_test_packages
+  fi
+}
+
+make_environment() {
+  ! is_set_up || return 0  # another ./proemlc made it while this one waited
+  check_machine
+  if [ ! -x "$venv/bin/python" ] || ! made venv "$venv"; then
+    make_venv
+  fi
+  if ! made packages "$(packages_digest "$distro")"; then
+    install_locked "$distro" "installing ROS 2 ${distro^} as wheels (once, a minute or two)"
+    mark packages "$(packages_digest "$distro")"
+  fi
+  if ! made build "$(build_digest)"; then
+    build_package
+    mark build "$(build_digest)"
+  fi
+}
+
+add_test_packages() {
+  ! made test-packages "$(packages_digest test)" || return 0
+  install_locked test 'installing the tools that the tests need (once)'
+  mark test-packages "$(packages_digest test)"
+}
+
+check_machine() {
+  [ "$(uname -sm)" = 'Linux x86_64' ] ||
+    fail "ROS 2 wheels exist for Linux on x86-64 only; here, install ROS 2 and source it first."
+  command -v "${CXX:-c++}" > /dev/null ||
+    fail 'no C++ compiler found; install one: sudo apt install build-essential'
+  command -v make > /dev/null || command -v ninja > /dev/null ||
+    fail 'no make found; install it: sudo apt install build-essential'
+}
+
+# Prints the first Python that the wheels support.
+find_python() {
+  local candidate
+  for candidate in ${PROEMLC_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python3.10}; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' \
+        2> /dev/null; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  fail "no Python 3.10 to 3.14 found; install one (sudo apt install python3 python3-venv" \
+    "python3-dev) or name it in PROEMLC_PYTHON."
+}
+
+make_venv() {
+  local python
+  python=$(find_python)
+  "$python" -c 'import ensurepip, venv' 2> /dev/null ||
+    fail "$python cannot make virtual environments; sudo apt install python3-venv"
+  "$python" -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' \
+    2> /dev/null || fail "$python has no C headers; sudo apt install python3-dev"
+  rm -rf "$venv"
+  mkdir "$venv" || fail "cannot write to $root; use a copy that you may write to."
+  logged "making ${venv##*/} with $("$python" --version)" "$python" -m venv "$venv" ||
+    fail "making the virtual environment failed: $(tail -n 1 "$log")"
+  mark venv "$venv"
+}
+
+# install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash.
+install_locked() {
+  logged "$2" "$venv/bin/python" -m pip install --no-deps --require-hashes \
+    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
+}
+
+explain_pip() {
+  if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|timed out' "$log"; then
+    fail "the package index cannot be reached; check the network (or pip's proxy and index" \
+      "settings), then run this again. Details: $log"
+  fi
+  fail "installing failed: $(grep -E '^ERROR' "$log" | tail -n 1) Details: $log"
+}
+
+build_package() {
+  if ! command -v cmake > /dev/null && [ ! -x "$venv/bin/cmake" ]; then
+    install_locked cmake 'installing CMake as a wheel, since there is none'
+  fi
+  (
+    use_environment
+    logged 'generating and compiling the interfaces (once, about a minute)' \
+      python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
+      --no-index --editable "$root"
+  ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"
+  # Launch and parameter files are used in place, like the Python files.
+  local folder
+  for folder in launch config; do
+    rm -rf "$venv/share/proemlc_ros/$folder"
+    ln -s "$root/$folder" "$venv/share/proemlc_ros/$folder"
+  done
+}
+
+use_environment() {
+  local libraries
+  libraries=$(printf ':%s' "$venv"/lib/python3.*/site-packages/ros_*.libs)
+  export PROEMLC_PREFIX=$venv VIRTUAL_ENV=$venv PATH="$venv/bin:$PATH"
+  export ROS_VERSION=2 ROS_PYTHON_VERSION=3 ROS_DISTRO=$distro
+  export AMENT_PREFIX_PATH=$venv CMAKE_PREFIX_PATH=$venv
+  # Set here, the wheels need not start Python a second time to set it themselves.
+  export LD_LIBRARY_PATH="$venv/lib$libraries" _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
+  unset PYTHONPATH PYTHONHOME
+}
