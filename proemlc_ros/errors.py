@@ -172,3 +172,7 @@ class OperatorRequestError(ProEMLCError):
 
 class ClassifierUnavailableError(ProEMLCError):
     """The classifier does not answer; says whether the request may have been done."""
+
+
+class TrainingError(ProEMLCError):
+    """Training on recordings cannot be done as asked."""

@@ -1,0 +1,73 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc train`: from hours of recordings to a model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.evaluation.engines import DaskEngine, Engine, LocalEngine, train
+from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.teaching.matching import MatchingRules
+
+from .model_options import (
+    add_bag_arguments,
+    add_model_arguments,
+    bag_choice,
+    model_settings,
+)
+from .progress import ProgressBar
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = (
+        'Learns from recordings and journals, streaming and in constant memory. The result does '
+        'not depend on the order of the recordings, nor on where they are read; a hidden layer '
+        'that is drawn from samples takes the first ones.')
+    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
+                        help='where to save the model (.npz)')
+    parser.add_argument('--model', type=Path, metavar='FILE', help='go on with a saved model')
+    parser.add_argument('--engine', choices=('local', 'dask'), default='local',
+                        help='where the recordings are read; default: in this process')
+    parser.add_argument('--scheduler', default='', metavar='ADDRESS',
+                        help='of a Dask cluster; default: processes on this machine')
+    parser.add_argument('--workers', type=int, default=2, metavar='N',
+                        help='processes on this machine for --engine dask; default 2')
+    add_model_arguments(parser)
+    add_bag_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, save, and return the exit code."""
+    settings = model_settings(args)
+    start = ProEMLC.load(args.model) if args.model else None
+    if start is not None and settings:
+        raise ParameterError('a saved model has its settings already; leave out '
+                             f'{", ".join(settings)}, or --model')
+    if args.scheduler and args.engine != 'dask':
+        raise ParameterError('--scheduler needs --engine dask')
+    # Workers elsewhere do not share the folder this command was started in.
+    bags = [bag.resolve() for bag in args.bags]
+    recordings = Recordings(
+        bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort)
+    with ProgressBar(2 * len(bags), 'recordings') as bar:
+        engine: Engine = LocalEngine(bar.advance) if args.engine == 'local' else DaskEngine(
+            args.scheduler, args.workers, bar.advance)
+        try:
+            model, total = train(recordings, settings, engine, start)
+        finally:
+            if isinstance(engine, DaskEngine):
+                engine.close()
+    model.save(args.output)
+    for note in total.notes:
+        print(f'note: {note}')
+    for cause, count in sorted(total.rejects.items()):
+        print(f'refused {count}: {cause}')
+    print(f'{args.output}: {model.samples} samples from {len(bags)} recordings, '
+          f'{len(model.labels)} labels')
+    return 0
