@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
+from proemlc_ros.core.blas import Array
 from proemlc_ros.errors import (
     LabelError,
     LabelExistsError,
@@ -23,6 +26,11 @@ class Annotation(NamedTuple):
     present: tuple[str, ...]
     absent: tuple[str, ...] = ()
     complete: bool = True
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The labels that must be known to learn this; "absent" adds nothing where complete."""
+        return self.present if self.complete else self.present + self.absent
 
 
 @lru_cache(maxsize=65536)
@@ -111,6 +119,10 @@ def _one_each(count: int, values: object, what: str) -> list[object]:
     return listed
 
 
+def _unseen(counts: list[int]) -> Array:
+    return np.where(np.array(counts) > 0, 0.0, -np.inf)
+
+
 class LabelTable:
     """Names in column order, and how many learnt samples showed each.
 
@@ -122,6 +134,8 @@ class LabelTable:
         self.names = list(names)
         self.counts = list(counts) if counts is not None else [0] * len(self.names)
         self.columns = {name: column for column, name in enumerate(self.names, start=1)}
+        # Added to scores: 0 for labels that some sample has shown, -inf for the others.
+        self.unseen = _unseen(self.counts)
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -144,6 +158,13 @@ class LabelTable:
         self.names.append(name)
         self.counts.append(0)
         self.columns[name] = len(self.names)
+        self.unseen = np.append(self.unseen, -np.inf)
+
+    def count(self, name: str, step: int) -> None:
+        """Count one more sample that shows a label; step -1: one less."""
+        place = self.columns[name] - 1
+        self.counts[place] += step
+        self.unseen[place] = 0.0 if self.counts[place] else -np.inf
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name; its column stays."""
@@ -160,6 +181,7 @@ class LabelTable:
         column = self.column(name)
         del self.names[column - 1], self.counts[column - 1]
         self.columns = {other: place for place, other in enumerate(self.names, start=1)}
+        self.unseen = _unseen(self.counts)
         return column
 
     def copy(self) -> LabelTable:

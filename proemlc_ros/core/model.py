@@ -34,35 +34,37 @@ class ProEMLC(Readable):
     Methods may be called from several threads; each sees the model before or after a change, never
     in between.
 
-    >>> model = ProEMLC(hidden_size=50, seed=1)
+    >>> model = ProEMLC()
     >>> model.learn([[0.0, 1.0], [1.0, 0.0]], [['cup'], ['cup', 'red']])
     ('cup', 'red')
     >>> model.learn([5.0, 5.0], ['robot'])  # a label never heard before
     ('robot',)
     >>> model.labels
     ['cup', 'red', 'robot']
-    >>> model.predict([[5.0, 4.9]])
-    [('robot',)]
+    >>> model.predict([[5.0, 4.9], [0.9, 0.0]])
+    [('robot',), ('cup', 'red')]
     """
 
-    def __init__(self, hidden_size: int = 500, ridge: float = 1.0, activation: str = 'relu',
-                 scaling: str = 'none', direct_links: bool = False, recalibration: str = 'exact',
-                 labels: Iterable[str] = (), seed: int = 0, **more: Any) -> None:
+    def __init__(self, hidden_size: int = 500, ridge: float = 0.03, activation: str = 'laplacian',
+                 scaling: str = 'standard', direct_links: bool = False,
+                 recalibration: str = 'exact', labels: Iterable[str] = (), seed: int = 0,
+                 **more: Any) -> None:
         """Choose the settings.
 
         Args:
             hidden_size: number of hidden neurons; of centres for 'rbf'.
             ridge: weight of the ridge penalty; 0 needs learn_initial() first.
-            activation: 'relu', 'sigmoid', 'tanh', 'sine', 'gaussian', 'softplus', 'identity', or
-                'rbf' for neurons around centres drawn from the first samples.
+            activation: 'laplacian' or 'rbf' for neurons around centres drawn from the first
+                samples; 'relu', 'sigmoid', 'tanh', 'sine', 'gaussian', 'softplus' or 'identity'
+                for random neurons, which need no samples.
             scaling: 'none', 'standard' or 'minmax' (fitted on the first samples, then frozen), or
                 'l2' (every row to length one).
             direct_links: whether the outputs also see the scaled input itself.
             recalibration: 'exact', or 'paper' for eqs 15-19 of the paper.
             labels: names known from the start.
             seed: of the random weights.
-            more: bias, forgetting, threshold, gamma, whiten, warmup, width, weight_scale, dtype;
-                see Options.
+            more: bias, forgetting, threshold, gamma, gamma_scale, whiten, warmup, width,
+                weight_scale, dtype; see Options.
 
         Raises:
             ParameterError: when a setting makes no sense.

@@ -11,10 +11,11 @@ from typing import Any
 from proemlc_ros.core.activations import ACTIVATIONS
 from proemlc_ros.errors import ParameterError
 
-RADIAL = 'rbf'
+# Neurons around centres drawn from the first samples.
+RADIAL = ('rbf', 'laplacian')
 SCALINGS = ('none', 'standard', 'minmax', 'l2')
 RECALIBRATIONS = ('exact', 'paper')
-THRESHOLDS = ('zero', 'learnt')
+THRESHOLDS = ('zero', 'learnt', 'learnt_hamming')
 DTYPES = ('float64', 'float32')
 # Means and spreads settle within this many samples; radial neurons need one sample each.
 SCALING_WARMUP = 100
@@ -25,16 +26,17 @@ class Options:
     """Everything that is chosen before the first sample; see ProEMLC for the meaning."""
 
     hidden_size: int = 500
-    ridge: float = 1.0
-    activation: str = 'relu'
-    scaling: str = 'none'
+    ridge: float = 0.03
+    activation: str = 'laplacian'
+    scaling: str = 'standard'
     direct_links: bool = False
     recalibration: str = 'exact'
     seed: int = 0
-    bias: bool = False
+    bias: bool = True
     forgetting: float = 1.0
     threshold: str = 'learnt'
     gamma: float | None = None
+    gamma_scale: float = 1.0
     whiten: bool = False
     warmup: int | None = None
     width: int | None = None
@@ -43,7 +45,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _check_choice('activation', self.activation, (*ACTIVATIONS, RADIAL))
+        _check_choice('activation', self.activation, (*ACTIVATIONS, *RADIAL))
         _check_choice('scaling', self.scaling, SCALINGS)
         _check_choice('recalibration', self.recalibration, RECALIBRATIONS)
         _check_choice('threshold', self.threshold, THRESHOLDS)
@@ -57,14 +59,20 @@ class Options:
             _check_choice(name, getattr(self, name), (False, True))
         _check_real('ridge', self.ridge, low=0.0)
         _check_real('forgetting', self.forgetting, low=0.5, high=1.0)
+        _check_real('gamma_scale', self.gamma_scale, above=0.0)
         for name in ('gamma', 'weight_scale'):
             if getattr(self, name) is not None:
                 _check_real(name, getattr(self, name), above=0.0)
 
     @property
+    def radial(self) -> bool:
+        """Whether the neurons are centred on samples."""
+        return self.activation in RADIAL
+
+    @property
     def needs_samples(self) -> bool:
         """Whether the hidden layer depends on the first samples."""
-        return self.activation == RADIAL or self.scaling in ('standard', 'minmax')
+        return self.radial or self.scaling in ('standard', 'minmax')
 
     @property
     def warmup_samples(self) -> int:
@@ -73,7 +81,7 @@ class Options:
             return 0
         if self.warmup is not None:
             return self.warmup
-        return self.hidden_size if self.activation == RADIAL else SCALING_WARMUP
+        return self.hidden_size if self.radial else SCALING_WARMUP
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as plain values for JSON."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.learner import Learner
@@ -30,46 +29,51 @@ def scores(learner: Learner, rows: Rows) -> Array:
 
 def predict(learner: Learner, rows: Rows) -> list[tuple[str, ...]]:
     """Return the predicted labels of each row, best score first."""
-    outputs = scores(learner, rows)
-    return [best_first(learner.labels.names, row, chosen)
-            for row, chosen in zip(outputs, learner.thresholds.decide(outputs))]
+    return [choose(learner, row) for row in scores(learner, rows) + learner.labels.unseen]
 
 
 def novelty(learner: Learner, rows: Rows) -> Array:
     """Return how unlike everything learnt each row is."""
     hidden = learner.layer.rows(rows)
     leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
-    squares = np.einsum('ij,ij->i', hidden, hidden)
-    return np.array([novelty_of(leverage, square, learner.options.ridge)
-                     for leverage, square in zip(leverages, squares)], learner.options.dtype)
+    return np.array([novelty_of(learner, row, float(leverage))
+                     for row, leverage in zip(hidden, leverages)], learner.options.dtype)
 
 
 def classify(learner: Learner, vector: Array) -> Classification:
     """Return everything about one dense sample; its hidden row is computed once."""
-    hidden = learner.layer.row(vector)
-    outputs = learner.ridge.outputs(hidden)[1:]
-    _, leverage = learner.ridge.gain(hidden)
-    names = learner.labels.names
-    chosen, = learner.thresholds.decide(outputs[np.newaxis])
-    share = novelty_of(leverage, float(hidden.dot(hidden)), learner.options.ridge)
-    return Classification(best_first(names, outputs, chosen), outputs, share, tuple(names))
+    probe = learner.probe(vector)
+    outputs = probe.outputs(learner.ridge)[1:]
+    _, leverage = probe.gain(learner.ridge)
+    return Classification(choose(learner, outputs + learner.labels.unseen), outputs.copy(),
+                          novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names))
 
 
-def best_first(names: list[str], outputs: Array, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return the names of the chosen labels, best score first."""
-    columns = np.flatnonzero(chosen)
+def choose(learner: Learner, judged: Array) -> tuple[str, ...]:
+    """Return the labels to predict, best score first; judged: scores, -inf for labels unseen."""
+    threshold, at_least = learner.thresholds.choice
+    columns = np.flatnonzero(judged > threshold)
     if len(columns) > 1:
-        columns = columns[(-outputs[columns]).argsort(kind='stable')]
-    return tuple([names[column] for column in columns])
+        columns = columns[(-judged[columns]).argsort(kind='stable')]
+    elif len(columns) == 0 and at_least and len(judged):
+        best = judged.argmax()
+        columns = np.array([best] if judged[best] > -np.inf else [], dtype=np.intp)
+    names = learner.labels.names
+    return tuple([names[column] for column in columns.tolist()])
 
 
-def novelty_of(leverage: float, square: float, ridge: float) -> float:
+def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     """Return the leverage q = hMh as a number from 0 (well known) to 1 (nothing like it known).
 
     The pull q / (1 + q) that the sample would have on its own score, relative to the same in an
-    empty model, where q is |h|^2 / ridge.
+    empty model, where q is |h|^2 / ridge. Neurons around centres fall silent far from them, so for
+    them the share of their usual answer that is missing counts as new.
     """
+    square = float(hidden.dot(hidden))
     if square == 0.0:
         return 1.0
-    share = leverage / (1.0 + leverage) * (ridge + square) / square
-    return min(max(float(share), 0.0), 1.0)
+    share = leverage / (1.0 + leverage) * (learner.options.ridge + square) / square
+    known = 1.0 - min(max(share, 0.0), 1.0)
+    if learner.layer.radial and learner.mass > 0.0:
+        known *= min(1.0, learner.layer.mass(hidden) * learner.samples / learner.mass)
+    return 1.0 - known

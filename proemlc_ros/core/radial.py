@@ -1,10 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Radial neurons: exp(-gamma |x - c|^2) around centres drawn from the first samples."""
+"""Neurons around centres drawn from the first samples: exp(-gamma distance)."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular  # type: ignore[import-untyped]
@@ -12,27 +13,30 @@ from scipy.linalg import cholesky, solve_triangular  # type: ignore[import-untyp
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows, is_sparse, row_places
+from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
 from proemlc_ros.core.scaling import Scaling
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8
+# Samples whose distances to each other give the usual distance.
+_MEDIAN_OF = 300
 
 
 class RadialNeurons(HiddenLayer):
     """Neurons that answer to the neighbourhood of a sample seen earlier.
 
-    |z - c|^2 = |z|^2 - 2 zc + |c|^2 for the scaled sample z, with everything but |z|^2 folded into
-    weights and offset. Whitened, the hidden row is L^-1 k with K = L L^T the centres' own kernel
-    matrix, so that the ridge solution is kernel ridge regression in the span of the centres.
+    Whitened, the hidden row is L^-1 k with K = L L^T the centres' own kernel matrix, so that the
+    ridge solution is kernel ridge regression in the span of the centres.
     """
 
-    def __init__(self, options: Options, scaling: Scaling, weights: Array, offset: Array,
-                 gamma: Array, whitener: Array | None) -> None:
-        """Take weights and offsets for -gamma (|c|^2 - 2 zc), and L^-1."""
-        super().__init__(options, scaling, weights, offset)
-        self.gamma = np.asarray(gamma, dtype=options.dtype)
-        self._gamma = float(self.gamma)
+    radial: ClassVar[bool] = True
+
+    def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
+                 whitener: Array | None = None) -> None:
+        """Take scaled centres (neurons, width), and L^-1."""
+        super().__init__(options, scaling, centres.shape[1], centres.shape[0])
+        self.centres = np.ascontiguousarray(centres, dtype=options.dtype)
+        self.gamma = float(gamma)
         self.whitener = (None if whitener is None
                          else np.ascontiguousarray(whitener, dtype=options.dtype))
 
@@ -42,80 +46,136 @@ class RadialNeurons(HiddenLayer):
         assert samples is not None
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
         random = np.random.default_rng(np.random.SeedSequence(options.seed))
-        chosen = random.permutation(samples.shape[0])[:options.hidden_size]
-        centres = _scaled(samples[chosen], scaling)
-        gamma = options.gamma if options.gamma is not None else 1.0 / width
-        weights = 2.0 * gamma * centres * scaling.factor
-        offset = (-gamma * np.einsum('ij,ij->i', centres, centres)
-                  - 2.0 * gamma * (centres @ (scaling.shift * scaling.factor)))
-        layer = cls(options, scaling, weights.T, offset, np.asarray(gamma), None)
+        order = random.permutation(samples.shape[0])
+        centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
+        gamma = options.gamma
+        if gamma is None:
+            first = scaling.apply(dense_rows(samples[order[:_MEDIAN_OF]]))
+            gamma = options.gamma_scale / cls(options, scaling, first, 1.0)._usual_distance()
+        layer = cls(options, scaling, centres, gamma)
         if options.whiten:
-            layer.whitener = layer._whitener_of(samples[chosen])
+            layer.whitener = layer._make_whitener()
         return layer
 
     def arrays(self) -> dict[str, Array]:
         """Return what has to be stored to make the same layer again."""
-        arrays = {**super().arrays(), 'gamma': self.gamma}
+        arrays = {**super().arrays(), 'centres': self.centres, 'gamma': np.array([self.gamma])}
         if self.whitener is not None:
             arrays['whitener'] = self.whitener
         return arrays
 
-    def _whitener_of(self, centres: Rows) -> Array:
-        kernel = self.rows(centres)[:, :self.neurons].astype(np.float64)
-        kernel = 0.5 * (kernel + kernel.T) + _JITTER * np.eye(self.neurons)
-        inverse = solve_triangular(cholesky(kernel, lower=True), np.eye(self.neurons), lower=True)
-        return np.ascontiguousarray(inverse, dtype=self.options.dtype)
+    def distances(self, scaled: Array) -> Array:
+        """Return the distances (n, neurons) of scaled dense rows to the centres."""
+        raise NotImplementedError
 
-    def _activate_row(self, neurons: Array, vector: Array) -> None:
-        if self.scaling.unit_rows:
-            square = 1.0 if vector.any() else 0.0
-        else:
-            scaled = (vector - self.scaling.shift) * self.scaling.factor
-            square = float(scaled.dot(scaled))
-        neurons -= self._gamma * square
-        # Rounding may leave a distance of -1e-16; no kernel value exceeds one.
-        np.minimum(neurons, 0.0, out=neurons)
-        np.exp(neurons, out=neurons)
-        if self.whitener is not None:
-            neurons[:] = self._blas.gemv(1.0, self.whitener.T, neurons, trans=1)
+    def sparse_distances(self, samples: Rows) -> Array:
+        """Return the distances (n, neurons) of raw sparse rows to the centres."""
+        raise NotImplementedError
 
-    def _activate_rows(self, neurons: Array, samples: Rows) -> Array:
-        neurons -= self._gamma * _squares(samples, self.scaling)[:, np.newaxis]
-        np.minimum(neurons, 0.0, out=neurons)
-        np.exp(neurons, out=neurons)
+    def _row(self, vector: Array) -> Array:
+        neurons: Array = self._answer(self.distances(self.scaling.apply(vector)[np.newaxis]))[0]
+        return neurons
+
+    def _rows(self, samples: Rows) -> Array:
+        if is_sparse(samples):
+            return self._answer(self.sparse_distances(samples))
+        return self._answer(self.distances(self.scaling.apply(samples)))
+
+    def _answer(self, distances: Array) -> Array:
+        distances *= -self.gamma
+        np.exp(distances, out=distances)
         if self.whitener is None:
-            return neurons
-        whitened: Array = self._blas.gemm(1.0, self.whitener.T, neurons.T, trans_a=1).T
+            return distances
+        whitened: Array = self.blas.gemm(1.0, self.whitener.T, distances.T, trans_a=1).T
         return whitened
 
-    def _kind(self) -> tuple[Any, ...]:
-        return (*super()._kind(), self.whitener is None)
+    def _usual_distance(self) -> float:
+        """Return the median of the distances between the centres."""
+        between = self.distances(self.centres)[np.triu_indices(self.neurons, 1)]
+        for average in (np.median, np.mean):
+            if len(between) and (usual := float(average(between))) > 0.0:
+                return usual
+        return 1.0
+
+    def _make_whitener(self) -> Array:
+        kernel = self._answer(self.distances(self.centres)).astype(np.float64)
+        kernel = 0.5 * (kernel + kernel.T) + _JITTER * np.eye(self.neurons)
+        return np.asarray(solve_triangular(cholesky(kernel, lower=True), np.eye(self.neurons),
+                                           lower=True), dtype=self.options.dtype)
 
 
-def _scaled(samples: Rows, scaling: Scaling) -> Array:
-    """Return samples as scaled, dense rows; they become weights, which are dense anyway."""
-    if is_sparse(samples):
-        dense = np.zeros(samples.shape)
-        row_of = row_places(samples)
-        dense[row_of, samples.indices] = samples.data
-    else:
-        dense = samples.astype(np.float64)
-    dense = (dense - scaling.shift) * scaling.factor
-    factors = scaling.row_factors(samples)
-    return dense if factors is None else dense * factors[:, np.newaxis]
+class GaussianNeurons(RadialNeurons):
+    """Activation 'rbf': the squared Euclidean distance, |z|^2 - 2 zc + |c|^2, by products."""
+
+    def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
+                 whitener: Array | None = None) -> None:
+        """Take scaled centres (neurons, width), and L^-1."""
+        super().__init__(options, scaling, centres, gamma, whitener)
+        self._squares = np.einsum('ij,ij->i', self.centres, self.centres)
+
+    def distances(self, scaled: Array) -> Array:
+        """Return the distances (n, neurons) of scaled dense rows to the centres."""
+        products = self.blas.gemm(-2.0, self.centres.T, scaled.T, trans_a=1).T
+        return self._complete(products, np.einsum('ij,ij->i', scaled, scaled))
+
+    def sparse_distances(self, samples: Rows) -> Array:
+        """Return the distances (n, neurons) of raw sparse rows to the centres."""
+        shift, factor = self.scaling.shift, self.scaling.factor
+        products = np.ascontiguousarray(samples @ (self.centres * factor).T)
+        squares = np.asarray(samples.multiply(samples) @ factor ** 2).ravel()
+        factors = self.scaling.row_factors(samples)
+        if factors is not None:
+            products *= factors[:, np.newaxis]
+            squares *= factors ** 2
+        else:
+            # (x - shift)^2 = x^2 - 2 x shift + shift^2, with everything times factor^2
+            products -= self.centres @ (shift * factor)
+            squares -= 2.0 * np.asarray(samples @ (shift * factor ** 2)).ravel()
+            squares += float((shift * factor) @ (shift * factor))
+        return self._complete(-2.0 * products, squares)
+
+    def _complete(self, products: Array, squares: Array) -> Array:
+        products += squares[:, np.newaxis]
+        products += self._squares
+        # Rounding may leave a distance of -1e-16.
+        return np.maximum(products, 0.0, out=products)
 
 
-def _squares(samples: Rows, scaling: Scaling) -> Array:
-    """Return the squared length of each scaled row."""
-    if scaling.unit_rows:
-        factors = scaling.row_factors(samples)
-        assert factors is not None
-        return (factors > 0.0).astype(factors.dtype)
-    if not is_sparse(samples):
-        scaled = (samples - scaling.shift) * scaling.factor
-        squares: Array = np.einsum('ij,ij->i', scaled, scaled)
-        return squares
-    weight = scaling.factor ** 2
-    squares = np.asarray(samples.multiply(samples) @ weight).ravel()
-    squares -= 2.0 * np.asarray(samples @ (weight * scaling.shift)).ravel()
-    return squares + float(weight @ scaling.shift ** 2)
+class LaplacianNeurons(RadialNeurons):
+    """Activation 'laplacian': the sum of absolute differences."""
+
+    def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
+                 whitener: Array | None = None) -> None:
+        """Take scaled centres (neurons, width), and L^-1."""
+        super().__init__(options, scaling, centres, gamma, whitener)
+        # Here and not above: it takes its time, and other layers do without.
+        from scipy.spatial.distance import cdist  # type: ignore[import-untyped]
+        self._distances: Callable[..., Any] = cdist
+        self._columns: tuple[Array, Array, Array] | None = None
+
+    def distances(self, scaled: Array) -> Array:
+        """Return the distances (n, neurons) of scaled dense rows to the centres."""
+        distances: Array = self._distances(scaled, self.centres, 'cityblock')
+        return distances.astype(self.options.dtype, copy=False)
+
+    def sparse_distances(self, samples: Rows) -> Array:
+        """Return the distances (n, neurons) of raw sparse rows to the centres.
+
+        That of an empty row, and then what each stored value changes.
+        """
+        if self._columns is None:
+            empty = -self.scaling.shift * self.scaling.factor
+            columns = np.ascontiguousarray(self.centres.T)
+            self._columns = columns, empty, np.abs(columns - empty[:, np.newaxis]).sum(axis=0)
+        columns, empty, base = self._columns
+        factors = self.scaling.row_factors(samples)
+        distances: Array = np.tile(base, (samples.shape[0], 1))
+        for place in range(samples.shape[0]):
+            stored = slice(samples.indptr[place], samples.indptr[place + 1])
+            features = samples.indices[stored]
+            values: Array = samples.data[stored] * self.scaling.factor[features]
+            values = values + empty[features] if factors is None else values * factors[place]
+            near = columns[features]
+            distances[place] += (np.abs(near - values[:, np.newaxis])
+                                 - np.abs(near - empty[features, np.newaxis])).sum(axis=0)
+        return distances

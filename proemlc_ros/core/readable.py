@@ -110,7 +110,7 @@ class Readable:
         """For each label, the score above which it is predicted."""
         with self._lock:
             learner = self._stage.learner
-            value = 0.0 if learner is None else learner.thresholds.value
+            value = 0.0 if learner is None else learner.thresholds.choice.threshold
             return np.full(len(self._stage.labels), value)
 
     @property

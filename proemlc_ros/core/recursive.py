@@ -26,6 +26,10 @@ class Block(NamedTuple):
     products: Array
     factor: Array
 
+    def leverage(self, place: int) -> float:
+        """Return hMh of a row with M as it is once the rows before it have been learnt."""
+        return float(self.factor[place, place]) ** 2 - 1.0
+
 
 class RecursiveRidge:
     """The recursion of eqs 8-9 and 20-21, for any number of outputs.

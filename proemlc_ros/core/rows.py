@@ -80,12 +80,19 @@ def is_single(values: Any) -> bool:
         return False
 
 
+def dense_rows(rows: Rows) -> Array:
+    """Return rows as a dense array; for the few that become centres, or are compared."""
+    if not is_sparse(rows):
+        return np.asarray(rows)
+    dense = np.zeros(rows.shape, dtype=rows.dtype)
+    dense[row_places(rows), rows.indices] = rows.data
+    return dense
+
+
 def other_form(row: Rows) -> Rows:
     """Return one dense row as sparse, or one sparse row as dense."""
     if is_sparse(row):
-        dense = np.zeros(row.shape, dtype=row.dtype)
-        dense[0, row.indices] = row.data
-        return dense
+        return dense_rows(row)
     from scipy import sparse  # type: ignore[import-untyped]
     return sparse.csr_matrix(row)
 

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from proemlc_ros.core.blas import Array
-from proemlc_ros.core.rows import Rows, is_sparse, row_norms
+from proemlc_ros.core.rows import Rows, dense_rows, is_sparse, row_norms
 
 # A feature that never moved in the first samples is left at its own scale.
 _CONSTANT = 1e-10
@@ -19,13 +20,17 @@ _CONSTANT = 1e-10
 class Scaling:
     """Scales x to (x - shift) * factor, or to x / |x| where unit_rows is set.
 
-    The affine map is folded into the weights of the hidden layer, so that it costs nothing and keeps
-    sparse rows sparse.
+    For random neurons the affine map is folded into their weights, where it costs nothing.
     """
 
     shift: Array
     factor: Array
     unit_rows: bool = False
+    _affine: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Notice when there is nothing to do."""
+        object.__setattr__(self, '_affine', bool(self.shift.any() or (self.factor != 1.0).any()))
 
     @classmethod
     def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str) -> Scaling:
@@ -38,6 +43,24 @@ class Scaling:
             moved = spread > _CONSTANT * np.maximum(np.abs(shift), 1.0)
             factor[moved] = 1.0 / spread[moved]
         return cls(shift.astype(dtype), factor.astype(dtype), kind == 'l2')
+
+    def apply(self, dense: Array) -> Array:
+        """Return one dense sample, or rows of them, scaled; may be the argument itself."""
+        if self.unit_rows:
+            squares = np.einsum('...j,...j->...', dense, dense)[..., np.newaxis]
+            unit: Array = np.divide(dense, np.sqrt(squares), out=np.zeros_like(dense),
+                                    where=squares > 0.0)
+            return unit
+        if self._affine:
+            return (dense - self.shift) * self.factor
+        return dense
+
+    def row_factor(self, vector: Array) -> float:
+        """Return what one dense sample is multiplied by."""
+        if not self.unit_rows:
+            return 1.0
+        norm = math.sqrt(vector.dot(vector))
+        return 1.0 / norm if norm > 0.0 else 0.0
 
     def row_factors(self, rows: Rows) -> Array | None:
         """Return what each row is multiplied by; None: by one."""
@@ -58,14 +81,6 @@ def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
 def _range(samples: Rows) -> tuple[Array, Array]:
     low, high = samples.min(axis=0), samples.max(axis=0)
     if is_sparse(samples):
-        # A single row of the result: as wide as the input, which is what weights are anyway.
-        low, high = (_dense_row(row) for row in (low, high))
+        low, high = dense_rows(low.tocsr()), dense_rows(high.tocsr())
     low = np.asarray(low, dtype=np.float64).ravel()
     return low, np.asarray(high, dtype=np.float64).ravel() - low
-
-
-def _dense_row(row: Rows) -> Array:
-    dense = np.zeros(row.shape[-1])
-    entries = row.tocoo()
-    dense[entries.coords[-1] if hasattr(entries, 'coords') else entries.col] = entries.data
-    return dense

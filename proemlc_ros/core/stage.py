@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.hidden import HiddenLayer, make_layer
+from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.layers import make_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.trial import Outcome, Trial
+from proemlc_ros.core.unlearning import calibrate, unlearn_rows
 from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
 
@@ -61,14 +63,14 @@ class Stage:
         if self.options.ridge > 0.0:
             self._start(layer, rows, annotations)
         else:
-            learner = Learner(self.options, layer, self.labels)
+            learner = Learner(self.options, layer, self.labels.names)
             learner.learn_pseudo_inverse(rows, annotations)
             self.learner, self.width = learner, rows.shape[1]
         self.warmup = None
 
     def test_then_train(self, rows: Rows, annotations: list[Annotation]) -> Outcome:
         """Learn samples and return what was said about each just before."""
-        trial = Trial(self.options.ridge)
+        trial = Trial()
         # One by one while the layer may change; on a copy, since an error must change nothing.
         stage = self if self.fixed is not None else self.copy()
         start = 0
@@ -87,7 +89,7 @@ class Stage:
             hidden = self.learner.layer.rows(row)[0]
             _, leverage = self.learner.ridge.gain(hidden)
             trial.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
-                         leverage, float(hidden.dot(hidden)))
+                         leverage, hidden)
         self.learn(row, [said])
 
     def unlearn(self, rows: Rows, annotations: list[Annotation]) -> None:
@@ -95,7 +97,7 @@ class Stage:
         if self.learner is None:
             raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
         if self.warmup is None:
-            self.learner.unlearn_rows(rows, annotations)
+            unlearn_rows(self.learner, rows, annotations)
             return
         left = self.warmup
         for place in range(rows.shape[0] - 1, -1, -1):
@@ -112,12 +114,12 @@ class Stage:
             for name in said.present + said.absent:
                 self.labels.column(name)
         if self.learner is not None:
-            self.learner.calibrate(rows, annotations)
+            calibrate(self.learner, rows, annotations)
 
     def know(self, name: str) -> None:
         """Make a label known that no sample has shown."""
         if self.learner is not None:
-            self.learner.add_label(name)
+            self.learner.grow((name,))
         elif name not in self.first_labels.columns:
             self.first_labels.add(name)
 
@@ -163,7 +165,7 @@ class Stage:
         self.warmup = None if warmup.over else warmup
 
     def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[Annotation]) -> None:
-        learner = Learner(self.options, layer, self.first_labels)
+        learner = Learner(self.options, layer, self.first_labels.names)
         learner.learn_rows(rows, annotations)
         self.learner, self.width = learner, rows.shape[1]
 
@@ -203,7 +205,7 @@ class Stage:
         twin = Stage(self.options, LabelTable())
         twin.width = self.width
         if self.fixed is not None:
-            twin.learner = Learner(self.options, self.fixed.layer, LabelTable())
+            twin.learner = Learner(self.options, self.fixed.layer)
             twin.warmup = None
         return twin
 

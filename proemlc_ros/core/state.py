@@ -11,8 +11,8 @@ from scipy.linalg import get_lapack_funcs  # type: ignore[import-untyped]
 
 from proemlc_ros.core.container import Arrays
 from proemlc_ros.core.forgetting import ForgettingRidge
-from proemlc_ros.core.hidden import restore_layer
 from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.layers import restore_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.recursive import RecursiveRidge
@@ -71,17 +71,18 @@ def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     arrays['ledger.places'] = places.astype(np.uint32)
     arrays['ledger.counts'] = learner.ledger.counts[places]
     return {'labels': learner.labels.names, 'counts': learner.labels.counts,
-            'samples': learner.samples, 'scale': ridge.scale,
+            'samples': learner.samples, 'mass': learner.mass, 'scale': ridge.scale,
             'steps': getattr(ridge, 'steps', 0)}
 
 
 def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -> Learner:
     layer = restore_layer(options, _part('layer', arrays))
-    learner = Learner(options, layer, LabelTable())
+    learner = Learner(options, layer)
     learner.labels = LabelTable(header['labels'], header['counts'])
-    learner.samples = header['samples']
+    learner.samples, learner.mass = header['samples'], header['mass']
     learner.last_sum = arrays['last_sum']
-    learner.thresholds = Thresholds.restore(options.threshold, _part('thresholds', arrays))
+    learner.thresholds = Thresholds.restore(options.threshold, options.forgetting,
+                                            _part('thresholds', arrays))
     learner.ledger.counts[arrays['ledger.places']] = arrays['ledger.counts']
     _restore_ridge(learner.ridge, len(learner.labels) + 1, header, arrays)
     return learner
@@ -121,7 +122,7 @@ def _restore_warmup(options: Options, header: dict[str, Any], arrays: Arrays) ->
     rows: Rows = None
     if header['kept'] and header['sparse']:
         from scipy import sparse  # type: ignore[import-untyped]
-        width = arrays['layer.weights'].shape[0]
+        width = len(arrays['layer.shift'])
         rows = sparse.csr_matrix(tuple(_part('warmup', arrays)[part]
                                        for part in ('data', 'indices', 'indptr')),
                                  shape=(header['kept'], width))

@@ -43,6 +43,7 @@ class PartialSums:
     thresholds: Thresholds
     ledger: Ledger
     samples: int = 0
+    mass: float = 0.0
 
     @classmethod
     def empty(cls, options: Options, layer: HiddenLayer) -> PartialSums:
@@ -76,7 +77,7 @@ class PartialSums:
         absent_sum = -target_sums[:, 0]
         return cls(learner.options, learner.layer, learner.labels.copy(), gram,
                    target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior, learner.thresholds.copy(), learner.ledger.copy(),
-                   learner.samples)
+                   learner.samples, learner.mass)
 
     def add(self, X: object, labels: object, absent: object = None,
             complete: object = True) -> None:
@@ -99,7 +100,7 @@ class PartialSums:
             for name in said.present:
                 # +1, and +1 to make up for the -1 that absent_sum says of a complete sample
                 weights[place, columns[name] - 1] = 2.0 if said.complete else 1.0
-                self.labels.counts[columns[name] - 1] += 1
+                self.labels.count(name, 1)
             if not said.complete:
                 weights[place, [columns[name] - 1 for name in said.absent]] = -1.0
         self.evidence += hidden.T @ weights
@@ -108,6 +109,7 @@ class PartialSums:
         for checksum in checksums_of_rows(rows, completes):
             self.ledger.add(checksum)
         self.samples += len(annotations)
+        self.mass += sum(map(self.layer.mass, hidden))
 
     def _know(self, annotations: list[Annotation]) -> int:
         for said in annotations:
@@ -118,7 +120,6 @@ class PartialSums:
     def _know_name(self, name: str) -> None:
         if name not in self.labels.columns:
             self.labels.add(name)
-            self.thresholds.add_output()
             self.evidence = np.asfortranarray(np.pad(self.evidence, ((0, 0), (0, 1))))
 
     def merge(self, other: PartialSums) -> None:
@@ -135,14 +136,15 @@ class PartialSums:
             self._know_name(name)
         columns = [self.labels.columns[name] for name in other.labels.names]
         self.evidence[:, np.array(columns, dtype=int) - 1] += other.evidence
-        for column, count in zip(columns, other.labels.counts):
-            self.labels.counts[column - 1] += count
-        self.thresholds.merge(other.thresholds, columns)
+        for name, count in zip(other.labels.names, other.labels.counts):
+            self.labels.count(name, count)
+        self.thresholds.merge(other.thresholds)
         self.gram += other.gram
         self.absent_sum += other.absent_sum
         np.maximum(self.prior, other.prior, out=self.prior)
         self.ledger.merge(other.ledger)
         self.samples += other.samples
+        self.mass += other.mass
 
     def to_learner(self) -> Learner:
         """Return a learner that has learnt all samples.
@@ -150,7 +152,7 @@ class PartialSums:
         Raises:
             MergeError: when there is no ridge and the samples are too few.
         """
-        learner = Learner(self.options, self.layer, LabelTable())
+        learner = Learner(self.options, self.layer)
         information = self.gram.copy(order='F')
         information.flat[::len(self.prior) + 1] += self.prior
         inverse = _inverse(information)
@@ -162,6 +164,7 @@ class PartialSums:
         if isinstance(learner.ridge, ForgettingRidge):
             learner.ridge.prior = self.prior.copy()
         learner.labels, learner.samples = self.labels.copy(), self.samples
+        learner.mass = self.mass
         learner.thresholds, learner.ledger = self.thresholds.copy(), self.ledger.copy()
         return learner
 

@@ -4,132 +4,195 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array
 
-# Scores are counted in steps of 0.02 from -2 to 2; targets are -1 and 1, so few fall outside.
-_BINS = 200
-_LOW, _STEP = -2.0, 0.02
-# "No label" is a normal answer once this share of the complete annotations gave it.
-_NORMAL_SHARE = 0.02
+# Candidate thresholds, from -1 to 1; targets are -1 and 1.
+_STEP = 0.025
+CANDIDATES: Array = -1.0 + _STEP * np.arange(81)
+# Up to here the choice is made anew with every sample, then with every 32nd.
+_EARLY, _BATCH = 64, 32
+# Without at least this many samples the threshold is zero and the best label is always named.
+_EVIDENCE = 10
+# Of all candidates that lose at most this share of the best F1, the one with fewest errors wins.
+_TOLERANCE = 0.01
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Choice(NamedTuple):
+    """A way to decide: labels above the threshold, and at least so many of the best (0 or 1)."""
+
+    threshold: float
+    at_least: int
+
+    def decide(self, scores: Array) -> Mask:
+        """Return which labels are predicted, for scores (n, labels); -inf: not to be predicted."""
+        chosen: Mask = scores > self.threshold
+        if self.at_least and scores.shape[1]:
+            best, rows = scores.argmax(axis=1), np.arange(len(scores))
+            chosen[rows, best] |= (scores[rows, best] > -np.inf) & ~chosen.any(axis=1)
+        return chosen
 
 
 class Thresholds:
-    """One threshold for all labels: zero (the paper's), or learnt from earlier scores.
+    """Finds the best way to decide from scores given before their samples were learnt.
 
-    Learnt means: scores are counted before their sample is learnt, apart for labels that turned
-    out present and absent, and the threshold is where F1 over these counts is best.
+    For each candidate it sums up the F1 and the errors that it would have had, sample by sample,
+    with "at least one label" and without; so it notices by itself whether a sample without labels
+    is normal in this data. Rule 'zero' is the paper's, and finds nothing.
     """
 
-    def __init__(self, rule: str) -> None:
-        """Start with the threshold zero; rule: 'zero' or 'learnt'."""
+    def __init__(self, rule: str, forgetting: float = 1.0) -> None:
+        """Start without evidence; rule: 'zero', 'learnt' (F1) or 'learnt_hamming' (errors)."""
         self.rule = rule
-        self.learns = rule == 'learnt'
-        # [output, absent or present, bin]; output 0 is the label that nobody has named yet.
-        self.histogram: npt.NDArray[np.int64] = np.zeros((1, 2, _BINS), dtype=np.int64)
-        # Complete annotations in all, and those without any label.
-        self.tally: npt.NDArray[np.int64] = np.zeros(2, dtype=np.int64)
-        # Number of labels, and the threshold for them; None: to be computed.
-        self._value: tuple[int, float] | None = None
+        self.forgetting = forgetting
+        self.learns = rule != 'zero'
+        # [at least 0 or 1, candidate]: sums of F1 and of wrong labels; and of samples.
+        self.gain: Array = np.zeros((2, len(CANDIDATES)))
+        self.errors: Array = np.zeros((2, len(CANDIDATES)))
+        self.samples = 0.0
+        self.observed = 0
+        self.choice = Choice(0.0, 1 if self.learns else 0)
+        self._pending: list[tuple[Array, Mask]] = []
 
-    def observe(self, scores: Array, targets: Array, complete: bool, step: int = 1) -> None:
-        """Count the scores (n, outputs) of samples, before they are learnt; step -1: take back.
+    def observe(self, scores: Array, present: Mask) -> None:
+        """Note the scores of one sample before it is learnt.
 
-        targets: 1 present, -1 absent, 0 unknown.
+        Args:
+            scores: one a label; -inf for those not yet shown by any sample, and unknown ones.
+            present: which labels the sample shows.
         """
         if not self.learns:
             return
-        bins = np.clip((scores - _LOW) * (1.0 / _STEP), 0, _BINS - 1).astype(np.intp)
-        present = targets > 0.0
-        rows, outputs = np.nonzero(targets)
-        np.add.at(self.histogram, (outputs, present[rows, outputs].astype(np.intp),
-                                   bins[rows, outputs]), step)
-        if complete:
-            self.tally[0] += step * len(scores)
-            self.tally[1] += step * (len(scores) - np.count_nonzero(present.any(axis=1)))
-        self._value = None
+        self._pending.append((scores, present))
+        self.observed += 1
+        if self.observed <= _EARLY or self.observed % _BATCH == 0:
+            self.choose()
 
-    @property
-    def at_least_one(self) -> bool:
-        """Whether the best label is predicted even when its score is below the threshold."""
-        return self.learns and bool(self.tally[1] < _NORMAL_SHARE * self.tally[0])
-
-    @property
-    def value(self) -> float:
-        """The score above which a label is predicted."""
-        return self._value_among(len(self.histogram) - 1)
-
-    def _value_among(self, labels: int) -> float:
-        """Return the threshold as it is when only the first labels are known."""
+    def take_back(self, scores: Array, present: Mask) -> None:
+        """Forget the sample that was noted last, given what its scores were then."""
         if not self.learns:
-            return 0.0
-        if self._value is None or self._value[0] != labels:
-            self._value = labels, self._best(self.histogram[1:labels + 1].sum(axis=0))
-        return self._value[1]
+            return
+        self.settle()
+        gain, errors = _sums(scores[np.newaxis], present[np.newaxis], np.ones(1))
+        self.gain = (self.gain - gain) / self.forgetting
+        self.errors = (self.errors - errors) / self.forgetting
+        self.samples = (self.samples - 1.0) / self.forgetting
+        self.observed -= 1
+        self.choice = self._best()
 
-    def decide(self, scores: Array) -> npt.NDArray[np.bool_]:
-        """Return which labels are predicted, for scores (n, labels)."""
-        chosen: npt.NDArray[np.bool_] = scores > self._value_among(scores.shape[1])
-        if self.at_least_one and scores.shape[1]:
-            chosen[np.arange(len(scores)), scores.argmax(axis=1)] = True
-        return chosen
+    def merge(self, other: Thresholds) -> None:
+        """Add the evidence of another model."""
+        self.settle()
+        other.settle()
+        self.gain += other.gain
+        self.errors += other.errors
+        self.samples += other.samples
+        self.observed += other.observed
+        self.choice = self._best()
 
-    @staticmethod
-    def _best(histogram: npt.NDArray[np.int64]) -> float:
-        """Return the edge between two bins where F1 is best; the one nearest zero of equals."""
-        absent, present = (counts[::-1].cumsum()[::-1] for counts in histogram)
-        if not present[0]:
-            return 0.0
-        f1 = 2.0 * present / (present + absent + present[0])
-        edges = _LOW + _STEP * np.arange(_BINS)
-        best = np.flatnonzero(f1 >= f1.max() - 1e-12)
-        return float(edges[best[np.abs(edges[best]).argmin()]])
+    def choose(self) -> None:
+        """Choose anew from everything noted."""
+        self.settle()
+        self.choice = self._best()
 
-    # ----- outputs -----
+    def settle(self) -> None:
+        """Add the noted samples to the sums; needed before a label is removed."""
+        if not self._pending:
+            return
+        scores, present = self._noted()
+        weights = self.forgetting ** np.arange(len(scores) - 1, -1, -1.0)
+        gain, errors = _sums(scores, present, weights)
+        decay = self.forgetting ** len(scores)
+        self.gain = self.gain * decay + gain
+        self.errors = self.errors * decay + errors
+        self.samples = self.samples * decay + float(weights.sum())
+        self._pending.clear()
 
-    def add_output(self) -> None:
-        """Append a label; its past is that of the label that nobody had named."""
-        self.histogram = np.concatenate([self.histogram, self.histogram[:1]])
-        self._value = None
+    def _noted(self) -> tuple[Array, Mask]:
+        """Return scores and presence of the noted samples; later labels are unseen in earlier."""
+        labels = len(self._pending[-1][0]) if self._pending else 0
+        scores = np.full((len(self._pending), labels), -np.inf)
+        present = np.zeros(scores.shape, dtype=bool)
+        for place, (row, shown) in enumerate(self._pending):
+            scores[place, :len(row)], present[place, :len(row)] = row, shown
+        return scores, present
 
-    def remove_output(self, column: int) -> None:
-        """Remove a label; later columns move up by one."""
-        self.histogram = np.delete(self.histogram, column, axis=0)
-        self._value = None
-
-    def merge(self, other: Thresholds, columns: list[int]) -> None:
-        """Add the counts of another model; columns: where its labels are here.
-
-        A label that the other has never met was absent there, as its unnamed label was.
-        """
-        sources = np.zeros(len(self.histogram), dtype=np.intp)
-        sources[columns] = np.arange(1, len(columns) + 1)
-        self.histogram += other.histogram[sources]
-        self.tally += other.tally
-        self._value = None
+    def _best(self) -> Choice:
+        if not self.learns or self.samples < _EVIDENCE:
+            return Choice(0.0, 1 if self.learns else 0)
+        return _best_of(self.gain, self.errors, self.rule)
 
     # ----- whole -----
 
-    def emptied(self) -> Thresholds:
-        """Return the same without any counts."""
-        twin = self.copy()
-        twin.histogram[:] = 0
-        twin.tally[:] = 0
-        return twin
-
     def copy(self) -> Thresholds:
         """Return an independent copy."""
-        return self.restore(self.rule, self.arrays())
+        return self.restore(self.rule, self.forgetting, self.arrays())
 
-    def arrays(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Return copies of the counts."""
-        return {'histogram': self.histogram.copy(), 'tally': self.tally.copy()}
+    def arrays(self) -> dict[str, Array]:
+        """Return everything that was found, as arrays."""
+        scores, present = self._noted()
+        return {'gain': self.gain.copy(), 'errors': self.errors.copy(),
+                'numbers': np.array([self.samples, self.observed, *self.choice]),
+                'scores': scores, 'present': present.astype(np.float32)}
 
     @classmethod
-    def restore(cls, rule: str, arrays: dict[str, npt.NDArray[np.int64]]) -> Thresholds:
+    def restore(cls, rule: str, forgetting: float, arrays: dict[str, Array]) -> Thresholds:
         """Make the thresholds again from what arrays() returned."""
-        thresholds = cls(rule)
-        thresholds.histogram, thresholds.tally = arrays['histogram'], arrays['tally']
+        thresholds = cls(rule, forgetting)
+        thresholds.gain, thresholds.errors = arrays['gain'], arrays['errors']
+        samples, observed, threshold, at_least = arrays['numbers'].tolist()
+        thresholds.samples, thresholds.observed = samples, int(observed)
+        thresholds.choice = Choice(threshold, int(at_least))
+        thresholds._pending = list(zip(arrays['scores'], arrays['present'] > 0.0))
         return thresholds
+
+
+def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> Choice:
+    """Return the best way to decide for scores (n, labels) whose labels are known.
+
+    Args:
+        scores: of samples that were not learnt, or as if they had been left out.
+        present: which labels each sample shows.
+        rule: 'learnt' (F1) or 'learnt_hamming' (errors).
+    """
+    return _best_of(*_sums(scores, present, np.ones(len(scores))), rule)
+
+
+def _best_of(gain: Array, errors: Array, rule: str) -> Choice:
+    if rule == 'learnt':
+        errors = np.where(gain >= (1.0 - _TOLERANCE) * gain.max(), errors, np.inf)
+    # Ties, up to rounding: no forced label first, then the threshold nearest to zero.
+    ties = np.argwhere(errors <= errors.min() * (1.0 + 1e-9) + 1e-9)
+    at_least, place = min(ties.tolist(), key=lambda tie: (tie[0], abs(CANDIDATES[tie[1]])))
+    return Choice(float(CANDIDATES[place]), at_least)
+
+
+def _sums(scores: Array, present: Mask, weights: Array) -> tuple[Array, Array]:
+    """Return the F1 and the wrong labels of each candidate, summed over weighted samples."""
+    rows = np.arange(len(scores))
+    # How many candidates lie below each score; then how many scores lie above each candidate.
+    below = np.clip(np.ceil((scores - CANDIDATES[0]) * (1.0 / _STEP)), 0.0, len(CANDIDATES))
+    cells = below.astype(np.intp) + (len(CANDIDATES) + 1) * rows[:, np.newaxis]
+    predicted, hits = _above(cells.ravel(), len(rows)), _above(cells[present], len(rows))
+    top = scores.argmax(axis=1) if scores.shape[1] else np.zeros(len(rows), dtype=np.intp)
+    any_known = scores.max(axis=1, initial=-np.inf) > -np.inf
+    forced = (predicted == 0) & any_known[:, np.newaxis]
+    right = forced & present[rows, top][:, np.newaxis] if scores.shape[1] else forced
+    # [at least, sample, candidate]
+    predicted, hits = np.stack([predicted, predicted + forced]), np.stack([hits, hits + right])
+    total = predicted + present.sum(axis=1)[:, np.newaxis]
+    f1 = np.divide(2.0 * hits, total, out=np.ones(total.shape), where=total > 0)
+    return weights @ f1, weights @ (total - 2.0 * hits)
+
+
+def _above(cells: npt.NDArray[np.intp], rows: int) -> npt.NDArray[np.intp]:
+    """Return for each row how many of its scores lie above each candidate."""
+    width = len(CANDIDATES) + 1
+    counts = np.bincount(cells, minlength=rows * width).reshape(rows, width)
+    return np.asarray(counts[:, :0:-1].cumsum(axis=1)[:, ::-1])

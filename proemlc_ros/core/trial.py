@@ -10,7 +10,7 @@ import numpy as np
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.prediction import best_first, novelty_of
+from proemlc_ros.core.prediction import choose, novelty_of
 
 
 class Outcome(NamedTuple):
@@ -24,21 +24,19 @@ class Outcome(NamedTuple):
 class Trial:
     """Collects what was said, sample by sample."""
 
-    def __init__(self, ridge: float) -> None:
-        """Start empty; ridge: of the model."""
-        self._ridge = ridge
+    def __init__(self) -> None:
+        """Start empty."""
         self._labels: list[tuple[str, ...]] = []
         self._outputs: list[Array] = []
         self._novelty: list[float] = []
 
     def record(self, learner: Learner, known: int, outputs: Array, leverage: float,
-               square: float) -> None:
+               hidden: Array) -> None:
         """Note one sample: its outputs, unnamed label first, when `known` labels were known."""
-        scores = outputs[1:known + 1]
-        chosen, = learner.thresholds.decide(scores[np.newaxis])
-        self._labels.append(best_first(learner.labels.names, scores, chosen))
+        scores = outputs[1:known + 1] + learner.labels.unseen[:known]
+        self._labels.append(choose(learner, scores))
         self._outputs.append(outputs)
-        self._novelty.append(novelty_of(leverage, square, self._ridge))
+        self._novelty.append(novelty_of(learner, hidden, leverage))
 
     def record_nothing(self, known: int) -> None:
         """Note that nothing had been learnt yet."""

@@ -1,0 +1,70 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Neurons with random weights: h = g(xW + b), step 2 of the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proemlc_ros.core.activations import ACTIVATIONS
+from proemlc_ros.core.blas import Array
+from proemlc_ros.core.hidden import HiddenLayer
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.scaling import Scaling
+
+
+class RandomNeurons(HiddenLayer):
+    """Random weights and one activation function; a seed gives the same neurons everywhere."""
+
+    def __init__(self, options: Options, scaling: Scaling, weights: Array, offset: Array) -> None:
+        """Take (width, neurons) weights for raw input, and what is added to each neuron."""
+        super().__init__(options, scaling, *weights.shape)
+        # C order: rows of a sparse product lie together, and its transpose suits the BLAS.
+        self.weights = np.ascontiguousarray(weights, dtype=options.dtype)
+        self.offset = np.asarray(offset, dtype=options.dtype)
+        self._activate = ACTIVATIONS[options.activation]
+
+    @classmethod
+    def draw(cls, options: Options, width: int, samples: Rows | None) -> RandomNeurons:
+        """Draw the weights; a smaller layer of the same seed is the start of a larger one."""
+        weights_random, offset_random = (
+            np.random.default_rng(part) for part in np.random.SeedSequence(options.seed).spawn(2))
+        scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
+        weights = weights_random.standard_normal((options.hidden_size, width))
+        weights *= _weight_scale(options, width)
+        offset = offset_random.uniform(-1.0, 1.0, options.hidden_size)
+        # ((x - shift) * factor) W + b = x (factor W) + (b - (shift * factor) W)
+        offset -= weights @ (scaling.shift * scaling.factor)
+        return cls(options, scaling, (weights * scaling.factor).T, offset)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what has to be stored to make the same layer again."""
+        return {**super().arrays(), 'weights': self.weights, 'offset': self.offset}
+
+    def _row(self, vector: Array) -> Array:
+        neurons = self.offset.copy()
+        self.blas.gemv(self.scaling.row_factor(vector), self.weights.T, vector, beta=1.0,
+                       y=neurons, overwrite_y=1)
+        self._activate(neurons)
+        return neurons
+
+    def _rows(self, samples: Rows) -> Array:
+        if is_sparse(samples):
+            neurons = np.ascontiguousarray(samples @ self.weights)
+        else:
+            # The transposes are Fortran-ordered views, so nothing is copied.
+            neurons = self.blas.gemm(1.0, self.weights.T, samples.T).T
+        factors = self.scaling.row_factors(samples)
+        if factors is not None:
+            neurons *= factors[:, np.newaxis]
+        neurons += self.offset
+        self._activate(neurons)
+        return neurons
+
+
+def _weight_scale(options: Options, width: int) -> float:
+    """Return a scale that gives the neurons inputs of about one."""
+    if options.weight_scale is not None:
+        return options.weight_scale
+    return 1.0 if options.scaling == 'l2' else float(width) ** -0.5
