@@ -1,0 +1,63 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that all tests share: a ROS 2 domain of one's own, and processes that end."""
+
+import fcntl
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from ros_process import RosProcess
+
+# Above 101 the UDP ports of a domain reach into the range that Linux hands out to anyone.
+DOMAINS = range(1, 102)
+
+
+@pytest.fixture
+def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """
+    Give the test a ROS domain that no other test on this machine uses, on loopback only.
+
+    The environment variables are set as well: the test's own rclpy and every process it starts
+    use the domain. A lock file tells test runs that go on at the same time apart.
+    """
+    folder = Path(tempfile.gettempdir(), 'proemlc_ros_domains')
+    folder.mkdir(exist_ok=True)
+    for domain in DOMAINS:
+        with open(folder / str(domain), 'w', encoding='utf-8') as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+            monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+            yield domain
+            return
+    pytest.fail(f'all ROS domains of {folder} are in use; do test runs hang?')
+
+
+@pytest.fixture
+def start_process(ros_domain_id: int, tmp_path: Path) -> Iterator[Callable[..., RosProcess]]:
+    """
+    Return a function that starts a program in the test's ROS domain.
+
+    ``node = start_process('classifier_node', '--ros-args', '-p', 'seed:=1')``; the process is
+    ended with the test, whatever happens. See ros_process.RosProcess.
+    """
+    with ExitStack() as running:
+        def start(*command: object, **options: object) -> RosProcess:
+            return running.enter_context(RosProcess(command, tmp_path, **options))
+
+        yield start
+
+
+@pytest.fixture
+def ros(ros_domain_id: int) -> Iterator[object]:
+    """Return an rclpy context in the test's own domain, shut down after it."""
+    rclpy = pytest.importorskip('rclpy')
+    context = rclpy.Context()
+    context.init(domain_id=ros_domain_id)
+    yield context
+    context.try_shutdown()
