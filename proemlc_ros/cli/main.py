@@ -1,0 +1,114 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The `proemlc` command: finds the module of a subcommand, runs it, reports its errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from proemlc_ros.errors import ProEMLCError
+
+# Name to one line of help. The module of the same name in this folder has `add_arguments(parser)`
+# and `run(args) -> exit code`; it is imported only when its command is given.
+COMMANDS = {
+    'demo': 'watch the classifier learn new labels, over real ROS 2',
+    'evaluate': 'judge a configuration or a model on recordings, test-then-train',
+    'bag': 'make, annotate, show and play recordings',
+    'train': 'make a model from recordings',
+    'merge': 'make one model out of several that share a hidden layer',
+    'select': 'choose the size of the hidden layer from data',
+    'paper': "run the experiments of the method's paper and print its tables",
+    'info': 'tell what is in a model, a recording or a journal',
+}
+
+# Libraries that not every installation has, and how to get them.
+OPTIONAL = {
+    'rclpy': 'a sourced ROS 2, or ./proemlc from the checkout',
+    'aiohttp': "pip install 'proemlc_ros[dashboard]'",
+    'cv2': "pip install 'proemlc_ros[vision]'",
+    'dask': "pip install 'proemlc_ros[dask]'",
+    'distributed': "pip install 'proemlc_ros[dask]'",
+    'matplotlib': "pip install 'proemlc_ros[evaluation]'",
+    'onnxruntime': "pip install 'proemlc_ros[onnx]'",
+    'sklearn': "pip install 'proemlc_ros[evaluation]'",
+}
+
+INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+BROKEN_PIPE = 141  # likewise for one whose reader went away
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit code.
+
+    Args:
+        argv: The words after the program's name; None: those of the process.
+
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        args = make_parser(words).parse_args(words)
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes once more at exit; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except (ProEMLCError, ModuleNotFoundError, OSError) as error:
+        text = explain(error)
+        if text is None or '--traceback' in words:
+            raise
+        print(f'proemlc: {text}', file=sys.stderr)
+        return 1
+
+
+def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser, with the arguments of that command alone which `words` name."""
+    parser = argparse.ArgumentParser(
+        prog='proemlc', description='A multi-label classifier that learns new labels as it runs.',
+        epilog="'proemlc COMMAND --help' tells more about one command.")
+    parser.add_argument('--version', action='version', version=f'proemlc_ros {_version()}')
+    parser.add_argument('--traceback', action='store_true',
+                        help='on an error, show where in the program it arose')
+    commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
+    chosen = next((word for word in words if not word.startswith('-')), None)
+    for name, text in COMMANDS.items():
+        if importlib.util.find_spec(f'proemlc_ros.cli.{name}') is None:
+            continue
+        command = commands.add_parser(name, help=text)
+        if name == chosen:
+            module = importlib.import_module(f'proemlc_ros.cli.{name}')
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def explain(error: Exception) -> str | None:
+    """Return an error in one line for the user; None where it is a fault of the program."""
+    if isinstance(error, ModuleNotFoundError):
+        library = (error.name or '').partition('.')[0]
+        if error.name in ('proemlc_ros.msg', 'proemlc_ros.srv'):
+            library = 'rclpy'
+        return f'this needs {library}: {OPTIONAL[library]}' if library in OPTIONAL else None
+    if isinstance(error, OSError):
+        return f'{error.filename}: {error.strerror}' if error.filename else None
+    return str(error)
+
+
+def _version() -> str:
+    try:
+        return version('proemlc_ros')
+    except PackageNotFoundError:  # run from a source folder that is not installed
+        return '(not installed)'
+
+
+if __name__ == '__main__':
+    sys.exit(main())

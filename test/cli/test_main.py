@@ -1,0 +1,95 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The `proemlc` command itself; its subcommands have tests of their own."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from proemlc_ros.cli import main as cli
+from proemlc_ros.errors import ProEMLCError
+
+
+@pytest.fixture
+def run_command(monkeypatch):
+    """Return a function that runs `proemlc info` with another body."""
+    def run_with(body):
+        stand_in = SimpleNamespace(add_arguments=lambda parser: None, run=body)
+        monkeypatch.setattr(cli.importlib, 'import_module', lambda name: stand_in)
+        return cli.main(['info'])
+
+    return run_with
+
+
+def raising(error):
+    def body(args):
+        raise error
+    return body
+
+
+def test_help_lists_every_command_with_a_line_of_help(capsys):
+    with pytest.raises(SystemExit, match='0'):
+        cli.main(['--help'])
+    text = capsys.readouterr().out
+    for name in cli.COMMANDS:
+        if cli.importlib.util.find_spec(f'proemlc_ros.cli.{name}'):
+            assert f'\n    {name} ' in text
+
+
+def test_help_imports_no_command():
+    done = subprocess.run(
+        [sys.executable, '-X', 'importtime', '-m', 'proemlc_ros.cli.main', '--help'],
+        capture_output=True, text=True)
+    assert done.returncode == 0
+    assert 'numpy' not in done.stderr and 'rclpy' not in done.stderr
+
+
+def test_exit_code_is_the_commands(run_command):
+    assert run_command(lambda args: 3) == 3
+
+
+def test_an_error_of_the_package_is_one_line(run_command, capsys):
+    assert run_command(raising(ProEMLCError('no such thing'))) == 1
+    assert capsys.readouterr().err == 'proemlc: no such thing\n'
+
+
+def test_a_missing_file_is_one_line(run_command, capsys):
+    assert run_command(lambda args: open('/no/such/file')) == 1
+    assert capsys.readouterr().err == 'proemlc: /no/such/file: No such file or directory\n'
+
+
+def test_a_missing_library_names_how_to_get_it(run_command, capsys):
+    assert run_command(raising(ModuleNotFoundError('x', name='sklearn.svm'))) == 1
+    assert "pip install 'proemlc_ros[evaluation]'" in capsys.readouterr().err
+
+
+def test_a_fault_of_the_program_is_not_hidden(run_command):
+    with pytest.raises(ModuleNotFoundError):
+        run_command(raising(ModuleNotFoundError('x', name='proemlc_ros.nonsense')))
+    with pytest.raises(ZeroDivisionError):
+        run_command(lambda args: 1 / 0)
+
+
+def test_ctrl_c_ends_quietly(run_command, capsys):
+    assert run_command(raising(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err == ''
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    program = ('import sys; from proemlc_ros.cli import main as cli\n'
+               'from types import SimpleNamespace\n'
+               'def run(args):\n    for _ in range(100000): print("line")\n'
+               'stand_in = SimpleNamespace(add_arguments=lambda p: None, run=run)\n'
+               'cli.importlib.import_module = lambda name: stand_in\n'
+               'sys.exit(cli.main(["info"]))')
+    command = f"'{sys.executable}' -c '{program}' | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(['bash', '-c', command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (141, '')
+
+
+def test_unknown_command_is_refused(capsys):
+    with pytest.raises(SystemExit, match='2'):
+        cli.main(['fly'])
+    assert 'invalid choice' in capsys.readouterr().err
