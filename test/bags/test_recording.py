@@ -139,8 +139,8 @@ def test_old_type_names_and_no_definitions(tmp_path, samples):
 
 def test_an_unknown_type_is_named_and_the_rest_is_read(tmp_path, samples):
     bag = sqlite_bag(tmp_path, samples)
-    change(bag, 'DELETE FROM message_definitions', "UPDATE topics SET type = 'acme_msgs/msg/Thing' "
-           "WHERE name LIKE '%annotations'")
+    change(bag, 'DELETE FROM message_definitions',
+           "UPDATE topics SET type = 'acme_msgs/msg/Thing' WHERE name LIKE '%annotations'")
     records, notes = contents(storage_file(bag))
     assert len(records) == 60
     assert any('unknown type acme_msgs/msg/Thing' in note for note in notes)
@@ -152,7 +152,7 @@ def test_an_unknown_type_is_named_and_the_rest_is_read(tmp_path, samples):
 def test_a_recordings_own_definition_counts(tmp_path, samples):
     """A FeatureVector of another version than ours is read by the definition it came with."""
     bag = sqlite_bag(tmp_path, samples)
-    change(bag, "DELETE FROM messages WHERE topic_id = 1",
+    change(bag, 'DELETE FROM messages WHERE topic_id = 1',
            "UPDATE topics SET type_description_hash = ''",
            "UPDATE message_definitions SET encoded_message_definition = 'uint8 other' "
            "WHERE topic_type LIKE '%FeatureVector'",

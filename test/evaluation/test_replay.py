@@ -154,8 +154,9 @@ def test_events_of_a_journal_are_repeated(samples):
 
 def test_a_sample_that_the_model_refuses_costs_only_itself(samples):
     huge = np.full(6, 1e18, np.float32)
-    stream = [(n, Annotation(n + 1, labels, features=values))
-              for n, (values, labels) in enumerate([*samples[:10], (huge, ('cup',)), *samples[10:20]])]
+    given = [*samples[:10], (huge, ('cup',)), *samples[10:20]]
+    stream = [(number, Annotation(number + 1, labels, features=values))
+              for number, (values, labels) in enumerate(given)]
     replay = Replay(small_model())
     replay.play(stream)
     assert replay.tally.samples == 20 == replay.model.samples

@@ -1,0 +1,137 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes a recording, where `ros2 bag play` is not installed."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from pathlib import Path
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosbags.interfaces import QosDurability
+
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.topics import Topic
+from proemlc_ros.errors import BagError, ParameterError
+
+_POLL = 0.02
+
+
+class BagPlayer(Node):
+    """Publishes the messages of a recording as they are, at the pace they were recorded at.
+
+    Args:
+        bag: The recording.
+        context: The rclpy context to use; None: the default one.
+
+    """
+
+    def __init__(self, bag: Recording, context: Context | None = None) -> None:
+        """Make a publisher for each topic whose type is installed."""
+        super().__init__('proemlc_player', context=context)
+        self._bag = bag
+        self._topics: dict[str, Publisher] = {}
+        latched = _latched_topics(bag)
+        for topic in bag.topics:
+            message_class = _message_class(topic)
+            if topic.count and message_class is None:
+                self.get_logger().warning(
+                    f'{topic.name} is left out: the type {topic.type} is not installed')
+            elif topic.count:
+                self._topics[topic.name] = self.create_publisher(
+                    message_class, topic.name, _quality(topic.name in latched))
+        if not self._topics:
+            raise BagError(f'{bag.path}: no topic in it can be published')
+
+    def wait_for_subscribers(self, seconds: float) -> bool:
+        """Wait until every topic has a subscriber, and return whether it came to that."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.context.ok():
+            if all(one.get_subscription_count() for one in self._topics.values()):
+                return True
+            time.sleep(_POLL)
+        return False
+
+    def play(self, rate: float = 1.0) -> int:
+        """Publish everything.
+
+        Args:
+            rate: Speed; 2 is twice as fast as recorded.
+
+        Returns:
+            The number of messages published.
+
+        """
+        began = time.monotonic()
+        count = 0
+        for connection, recorded, data in self._bag.raw(set(self._topics)):
+            due = began + (recorded - self._bag.start) / 1e9 / rate
+            while (left := due - time.monotonic()) > 0 and self.context.ok():
+                time.sleep(min(left, 0.1))
+            if not self.context.ok():
+                break
+            # Serialized messages are published as they are.
+            self._topics[connection.topic].publish(bytes(data))
+            count += 1
+        for publisher in self._topics.values():
+            publisher.wait_for_all_acked()
+        return count
+
+
+def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int:
+    """Publish a recording and return the number of messages.
+
+    Args:
+        path: The recording.
+        rate: Speed; 2 is twice as fast as recorded.
+        wait: Seconds to wait for subscribers before the first message.
+        best_effort: Use what is readable of a damaged recording.
+
+    Raises:
+        BagError: The recording cannot be read, or none of its types is installed.
+        ParameterError: The rate makes no sense.
+
+    """
+    if not 0.0 < rate < float('inf'):
+        raise ParameterError(f'the rate is {rate:g}; it must be above 0')
+    with Recording(path, best_effort) as bag:
+        rclpy.init()
+        try:
+            player = BagPlayer(bag)
+            if not player.wait_for_subscribers(wait):
+                player.get_logger().warning(
+                    f'not every topic has a subscriber after {wait:g} s; playing nevertheless')
+            return player.play(rate)
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            rclpy.try_shutdown()
+
+
+def _message_class(topic: Topic) -> type | None:
+    package, _, name = topic.type.partition('/msg/')
+    try:
+        return getattr(import_module(f'{package}.msg'), name)
+    except (ImportError, AttributeError):
+        return None
+
+
+def _latched_topics(bag: Recording) -> set[str]:
+    """Return the topics whose publishers kept messages for late subscribers."""
+    return {
+        connection.topic for connection in bag.connections
+        for profile in connection.ext.offered_qos_profiles
+        if profile.durability == QosDurability.TRANSIENT_LOCAL
+    }
+
+
+def _quality(latched: bool) -> QoSProfile:
+    """Return a profile that reliable and best-effort subscribers both understand."""
+    return QoSProfile(
+        depth=1000, reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)
