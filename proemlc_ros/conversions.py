@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from proemlc_ros.operator.label_table import LabelTable
+from proemlc_ros.operator.questions import Question
+from proemlc_ros.operator.recent import Sight
 from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.limits import distinct
 from proemlc_ros.teaching.matching import NANOSECONDS
@@ -66,6 +69,27 @@ def annotation_of(message: Any) -> Annotation:
         extractor=str(message.extractor),
         annotator=str(message.annotator),
     )
+
+
+def sight_of(message: Any) -> Sight:
+    """Return what a Prediction says of its moment."""
+    return Sight(stamp_of(message.header), tuple(message.labels), vector_of(message.scores),
+                 float(message.novelty), int(message.label_set_version))
+
+
+def label_table_of(message: Any) -> LabelTable:
+    """Return the labels of a LabelSet."""
+    return LabelTable(tuple(message.names), tuple(map(int, message.counts)),
+                      tuple(map(float, message.thresholds)), int(message.samples),
+                      int(message.version))
+
+
+def question_of(message: Any) -> Question:
+    """Return the question of a LabelQuery."""
+    moment = Moment(stamp_of(message.header), vector_of(message.features),
+                    str(message.extractor))
+    return Question(moment, str(message.text), tuple(message.candidates),
+                    tuple(map(float, message.scores)), float(message.novelty))
 
 
 def event_of(message: Any) -> Event:

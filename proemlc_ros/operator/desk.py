@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from proemlc_ros.operator.recent import RecentMoments, Sight
@@ -73,6 +74,21 @@ class Desk:
     def mark(self, name: str, present: bool) -> None:
         """Mark a label as present or absent."""
         self.marks[name] = present
+
+    def drop_lost(self, before: Collection[str], after: Collection[str]) -> list[str]:
+        """Drop the marks of labels that somebody renamed or removed, so that none comes back.
+
+        Args:
+            before: the labels that were known.
+            after: those that are known now.
+
+        Returns:
+            The labels whose marks were dropped.
+        """
+        lost = [name for name in self.marks if name in before and name not in after]
+        for name in lost:
+            del self.marks[name]
+        return lost
 
     def annotation(self) -> Annotation:
         """Return what the marks say about the frozen moment.

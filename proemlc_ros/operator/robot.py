@@ -11,6 +11,7 @@ from enum import Enum
 
 from proemlc_ros.operator.activity import ActivityLog, describe
 from proemlc_ros.operator.curve import LearningCurve
+from proemlc_ros.operator.label_table import LabelTable
 from proemlc_ros.operator.questions import Question, QuestionQueue
 from proemlc_ros.operator.recent import RecentMoments, Sight
 from proemlc_ros.teaching.moments import Annotation, Moment
@@ -39,17 +40,6 @@ class Topic(Enum):
     ACTIVITY = 'activity'
     HEALTH = 'health'
     PICTURE = 'picture'
-
-
-@dataclass(frozen=True, slots=True)
-class LabelTable:
-    """The known labels with what the classifier tells of them."""
-
-    names: tuple[str, ...] = ()
-    counts: tuple[int, ...] = ()
-    thresholds: tuple[float, ...] = ()
-    samples: int = 0
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

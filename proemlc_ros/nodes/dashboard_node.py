@@ -1,0 +1,134 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard node: a web page to teach from."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
+
+from proemlc_ros.errors import ParameterError, ProEMLCError
+from proemlc_ros.nodes.operator_camera import Camera
+from proemlc_ros.nodes.operator_node import OperatorNode, spinning, stop_event
+from proemlc_ros.nodes.parameter_table import Declared
+from proemlc_ros.operator.pictures import Picture, PictureBook
+from proemlc_ros.operator.robot import Topic
+from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.server import Dashboard, Settings
+
+PARAMETERS = (
+    Declared('address', '127.0.0.1', 'to listen at; beyond loopback needs a token'),
+    Declared('port', 8642, 'to listen at; 0: any free one', 0, 65535),
+    Declared('token_file', '', 'file with the token that opens the page; else $PROEMLC_TOKEN'),
+    Declared('allowed_hosts', '', 'further host names of the page, separated by commas'),
+    Declared('tls_certificate', '', 'PEM file, to serve over https'),
+    Declared('tls_key', '', 'PEM file with the key of tls_certificate'),
+    Declared('max_pages', 32, 'pages that may be open at once', 1, 1000),
+    Declared('page_rate', 20.0, 'updates a second on each page', 1, 60),
+    Declared('image_topic', '', 'topic of the camera; empty: the first one found'),
+    Declared('picture_rate', 10.0, 'pictures a second on the page', 0.1, 60),
+    Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
+)
+
+
+class DashboardNode(OperatorNode):
+    """Serves the page. Made inside a running asyncio loop."""
+
+    def __init__(self, **node_options: Any) -> None:
+        """Read the parameters.
+
+        Raises:
+            ParameterError: the page would be open to strangers, or a file cannot be read.
+        """
+        super().__init__('dashboard', PARAMETERS, **node_options)
+        settings = self.settings
+        self.pictures = PictureBook()
+        self.tls = tls_context(settings.tls_certificate, settings.tls_key)
+        hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
+        self.dashboard = Dashboard(
+            self.robot, self.pictures, self.actions, self.classifier, Settings(
+                Access(settings.address, token_of(settings.token_file), hosts),
+                settings.port, settings.max_pages, settings.page_rate))
+        Camera(self, settings.image_topic, settings.picture_rate, settings.picture_size,
+               lambda picture: self.post(self._on_picture, picture))
+
+    def _on_picture(self, picture: Picture) -> None:
+        self.pictures.add(picture)
+        if self.robot.sight is None:
+            self.dashboard.changed(Topic.PICTURE)
+
+    async def open(self) -> None:
+        """Start to serve, and say where.
+
+        Raises:
+            ParameterError: address and port cannot be used.
+        """
+        address = self.settings.address
+        try:
+            port = await self.dashboard.start(self.tls)
+        except OSError as error:
+            raise ParameterError(
+                f'address {address} and port {self.settings.port} cannot be used '
+                f'({error.strerror}); choose another port, 0 for any free one') from error
+        shown = f'[{address}]' if ':' in address else address
+        self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
+
+
+def token_of(token_file: str) -> str:
+    """Return the token; it is no parameter itself, since anybody may read parameters."""
+    if not token_file:
+        return os.environ.get('PROEMLC_TOKEN', '').strip()
+    try:
+        return Path(token_file).read_text(encoding='utf-8').strip()
+    except OSError as error:
+        raise ParameterError(
+            f'token_file {token_file!r} cannot be read: {error.strerror}') from error
+
+
+def tls_context(certificate: str, key: str) -> ssl.SSLContext | None:
+    """Return what https needs, or None for plain http."""
+    if not certificate:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key or None)
+    except OSError as error:
+        raise ParameterError(f'tls_certificate {certificate!r}: {error}') from error
+    return context
+
+
+async def serve() -> None:
+    """Serve the page until a signal comes."""
+    stop = stop_event()
+    node = DashboardNode()
+    with spinning(node):
+        await node.open()
+        try:
+            await stop.wait()
+        finally:
+            await node.dashboard.stop()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until it is told to stop."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        asyncio.run(serve())
+    except ProEMLCError as error:
+        print(f'dashboard_node: {error}', file=sys.stderr)
+        return 1
+    finally:
+        try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The camera's pictures for the page, small and not too many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import sensor_msgs.msg
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+from proemlc_ros.errors import BadSensorDataError
+from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES, sample_of, stamp_of
+from proemlc_ros.operator.pictures import Picture, jpeg_of
+
+# Only the newest picture is worth the time.
+NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST,
+                    reliability=ReliabilityPolicy.BEST_EFFORT)
+# Seconds between looks for a camera while there is none.
+SEARCH = 1.0
+
+
+class Camera:
+    """Subscribes to a camera, named or found, and gives its pictures.
+
+    Args:
+        node: to subscribe with.
+        topic: of the camera; empty: the first topic of images found.
+        max_rate: pictures a second.
+        max_side: longest side of the pictures given, in pixels.
+        give: called with each picture, in the node's thread.
+    """
+
+    def __init__(self, node: Node, topic: str, max_rate: float, max_side: int,
+                 give: Callable[[Picture], None]) -> None:
+        self._node = node
+        self._wanted = node.resolve_topic_name(topic) if topic else ''
+        self._period = 1 / max_rate
+        self._max_side = max_side
+        self._give = give
+        self._subscription: Any = None
+        self._last = float('-inf')
+        self._search = node.create_timer(SEARCH, self._find)
+        self._find()
+
+    def _find(self) -> None:
+        """Look for the camera; look again when its publishers are gone."""
+        if self._subscription is not None:
+            if self._node.count_publishers(self._subscription.topic_name) or self._wanted:
+                return
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+        kinds = MESSAGE_TYPES['image']
+        found = sorted(
+            (topic, kind) for topic, names in self._node.get_topic_names_and_types()
+            for kind in names
+            if kind in kinds and topic == (self._wanted or topic)
+            and self._node.count_publishers(topic))
+        if found:
+            self._subscribe(*found[0])
+
+    def _subscribe(self, topic: str, kind: str) -> None:
+        message_class = getattr(sensor_msgs.msg, kind.rpartition('/')[2])
+        self._subscription = self._node.create_subscription(
+            message_class, topic, lambda message: self._on_image(message, kind), NEWEST)
+        self._node.get_logger().info(f'pictures from {topic} ({kind})')
+
+    def _on_image(self, message: Any, kind: str) -> None:
+        now = time.monotonic()
+        if now - self._last < self._period:
+            return
+        try:
+            pixels = sample_of(message, kind)
+        except BadSensorDataError as error:
+            self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
+            return
+        self._last = now
+        self._give(Picture(stamp_of(message), jpeg_of(pixels, self._max_side)))

@@ -1,0 +1,92 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""An operator's node: hears the classifier in a thread of its own, acts from asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from proemlc_ros.nodes.operator_services import ClassifierServices
+from proemlc_ros.nodes.operator_topics import ClassifierTopics
+from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.operator.robot import Robot
+
+# Seconds between looks at whether the classifier's services are there.
+LOOK = 0.5
+CLASSIFIER = Declared(
+    'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
+
+
+class OperatorNode(Node):
+    """Listens to one classifier and calls its services. Made inside a running asyncio loop.
+
+    Args:
+        name: of the node.
+        table: its parameters beside `classifier`.
+        node_options: for rclpy's Node.
+
+    Raises:
+        ParameterError: a parameter's value is not allowed.
+    """
+
+    def __init__(self, name: str, table: Iterable[Declared], **node_options: Any) -> None:
+        super().__init__(name, **node_options)
+        self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
+        classifier = self.settings.classifier
+        self.robot = Robot()
+        self._loop = asyncio.get_running_loop()
+        self._topics = ClassifierTopics(self, classifier, self.robot, self.post)
+        self.actions = ClassifierServices(self, classifier, self.robot)
+        self.create_timer(LOOK, self._look)
+
+    @property
+    def classifier(self) -> str:
+        """Full name of the classifier node."""
+        return self._topics.classifier
+
+    def post(self, function: Any, *arguments: Any) -> None:
+        """Run a function in the asyncio loop; called from the node's thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _look(self) -> None:
+        self.post(setattr, self.robot, 'reachable', self.actions.ready)
+
+
+@contextmanager
+def spinning(node: Node) -> Iterator[None]:
+    """Spin a node in a thread of its own."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+
+    def spin() -> None:
+        try:
+            executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    thread = threading.Thread(target=spin, name='rclpy', daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        executor.shutdown()
+        thread.join(timeout=5.0)
+        node.destroy_node()
+
+
+def stop_event() -> asyncio.Event:
+    """Return an event that SIGINT or SIGTERM sets; a second signal changes nothing."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    return stop

@@ -1,0 +1,147 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What operators have done: the classifier's services, called from an asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from rclpy.client import Client
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from proemlc_ros.conversions import annotation_message, moment_message, sight_of
+from proemlc_ros.errors import ClassifierUnavailableError
+from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.operator.actions import Outcome
+from proemlc_ros.operator.recent import Sight
+from proemlc_ros.operator.robot import Connection, Robot
+from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
+from proemlc_ros.teaching.moments import Annotation
+
+# Seconds to wait for an answer; saving a large model to a slow card takes the longest.
+PATIENCE = 30.0
+# Seconds between looks at whether the classifier is still there.
+LOOK = 0.25
+
+
+class ClassifierServices:
+    """Calls the services of a classifier; see operator.actions for what each does.
+
+    Args:
+        node: to call with; spun in another thread.
+        classifier: name of the classifier node, absolute or relative to the node's namespace.
+        robot: the shared picture, told of what was done.
+    """
+
+    def __init__(self, node: Node, classifier: str, robot: Robot) -> None:
+        self._robot = robot
+        self._messages = RosMessages()
+
+        def client(kind: type, name: str) -> Client:
+            return node.create_client(kind, f'{classifier}/{name}')
+
+        self._annotate = client(Annotate, 'annotate')
+        self._undo = client(Trigger, 'undo')
+        self._rename = client(RenameLabel, 'rename_label')
+        self._remove = client(RemoveLabel, 'remove_label')
+        self._save = client(SaveModel, 'save_model')
+        self._load = client(LoadModel, 'load_model')
+        self._predict = client(Predict, 'predict')
+
+    @property
+    def ready(self) -> bool:
+        """Whether the classifier offers its services."""
+        return bool(self._annotate.service_is_ready())
+
+    async def annotate(self, annotation: Annotation) -> Outcome:
+        """Teach; done only once the annotation is durable."""
+        message = annotation_message(self._messages, annotation)
+        response = await self._call(self._annotate, Annotate.Request(annotation=message))
+        if response.success:
+            self._robot.on_taught(annotation)
+        return Outcome(response.success, response.message)
+
+    async def undo(self, who: str) -> Outcome:
+        """Take back the last annotation."""
+        return await self._change(self._undo, Trigger.Request(), who, 'undid an annotation')
+
+    async def rename(self, who: str, label: str, new_label: str) -> Outcome:
+        """Give a label another name."""
+        return await self._change(
+            self._rename, RenameLabel.Request(label=label, new_label=new_label), who,
+            f'renamed {label} to {new_label}')
+
+    async def remove(self, who: str, label: str) -> Outcome:
+        """Forget a label."""
+        return await self._change(
+            self._remove, RemoveLabel.Request(label=label), who, f'removed {label}')
+
+    async def save(self, who: str, file_name: str) -> Outcome:
+        """Write the model to a file."""
+        return await self._change(
+            self._save, SaveModel.Request(file_name=file_name), who, 'saved the model')
+
+    async def load(self, who: str, file_name: str) -> Outcome:
+        """Replace the model by that of a file."""
+        return await self._change(
+            self._load, LoadModel.Request(file_name=file_name), who,
+            f'loaded {file_name or "the snapshot"}')
+
+    async def predict(self, stamp: int) -> Sight | None:
+        """Return what the classifier now says of a held moment; None where it cannot."""
+        moment = self._robot.moments.find(stamp)
+        if moment is None:
+            return None
+        request = Predict.Request(features=moment_message(self._messages, moment))
+        try:
+            response = await self._call(self._predict, request)
+        except ClassifierUnavailableError:
+            return None
+        return sight_of(response.prediction) if response.success else None
+
+    async def _change(self, client: Client, request: Any, who: str, deed: str) -> Outcome:
+        response = await self._call(client, request)
+        if response.success:
+            self._robot.note(who, deed)
+        return Outcome(response.success, response.message)
+
+    async def _call(self, client: Client, request: Any) -> Any:
+        """Call a service and wait for its answer.
+
+        Raises:
+            ClassifierUnavailableError: nobody is there, or no answer came.
+        """
+        name = client.srv_name.rpartition('/')[0]
+        # After a crash DDS offers the services for some 20 s more; silence tells earlier.
+        if not client.service_is_ready() or not self._alive():
+            raise ClassifierUnavailableError(
+                f'the classifier {name} does not answer; nothing was sent')
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        future = client.call_async(request)
+        future.add_done_callback(
+            lambda done: loop.call_soon_threadsafe(_hand_over, done, answer))
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and self._alive():
+            await asyncio.wait([answer], timeout=LOOK)
+            if answer.done():
+                return answer.result()
+        client.remove_pending_request(future)
+        raise ClassifierUnavailableError(
+            f'the classifier {name} went away while it was asked; '
+            'the number of samples will tell whether it was done')
+
+    def _alive(self) -> bool:
+        return self._robot.connection(time.monotonic()) is Connection.LIVE
+
+
+def _hand_over(done: Any, answer: asyncio.Future[Any]) -> None:
+    if answer.done():
+        return
+    if done.exception() is not None:
+        answer.set_exception(done.exception())
+    else:
+        answer.set_result(done.result())

@@ -1,0 +1,103 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The teleop node: teaching from a terminal, over ssh if need be."""
+
+from __future__ import annotations
+
+import asyncio
+import curses
+import getpass
+import locale
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
+
+from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.nodes.operator_node import OperatorNode, spinning, stop_event
+from proemlc_ros.nodes.parameter_table import Declared
+from proemlc_ros.operator.desk import Desk
+from proemlc_ros.operator.terminal.console import Console
+from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal
+from proemlc_ros.operator.terminal.view import View
+
+# Seconds between two drawings; a key waits no longer than this.
+FRAME = 0.05
+PARAMETERS = (Declared('annotator', '', 'who teaches; empty: the name of the user'),)
+
+
+class TeleopNode(OperatorNode):
+    """The terminal's node. Made inside a running asyncio loop."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__('teleop', PARAMETERS, **node_options)
+        annotator = self.settings.annotator or user_name()
+        self.console = Console(self.robot, Desk(self.robot.moments, annotator), self.actions)
+
+
+async def teach(window: curses.window) -> None:
+    """Draw and take keys until the operator quits or a signal comes."""
+    stop = stop_event()
+    node = TeleopNode()
+    console = node.console
+    screen = Screen(window)
+    view = View(console, node.classifier, glyphs_of_terminal())
+    with spinning(node):
+        worker = asyncio.create_task(console.work())
+        while console.running and not stop.is_set():
+            for key in screen.keys():
+                console.key(key)
+            screen.draw(view.lines(*screen.size, time.monotonic()))
+            await asyncio.sleep(FRAME)
+        worker.cancel()
+
+
+def user_name() -> str:
+    """Return the name of the user, for the journal."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return 'teleop'
+
+
+@contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Keep log lines off the screen that curses draws; ROS writes them to its log files too."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until the operator quits."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print('teleop_node: needs a terminal; start it with ros2 run in one, not from a launch '
+              'file', file=sys.stderr)
+        return 1
+    locale.setlocale(locale.LC_ALL, '')
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        with quiet_stderr():
+            curses.wrapper(lambda window: asyncio.run(teach(window)))
+    except (ProEMLCError, curses.error) as error:
+        print(f'teleop_node: {error}', file=sys.stderr)
+        return 1
+    finally:
+        try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,262 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the keys do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.operator.actions import Actions, Outcome
+from proemlc_ros.operator.activity import describe
+from proemlc_ros.operator.desk import Desk
+from proemlc_ros.operator.questions import Question
+from proemlc_ros.operator.recent import Sight
+from proemlc_ros.operator.robot import Robot, Topic
+from proemlc_ros.operator.similar import matching, near_duplicates
+from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
+from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
+
+# Keys of the labels on the screen: digits, then the letters that mean nothing else.
+LABEL_KEYS = '123456789befghijkmoptvwyz'
+HELP = (
+    'space  freeze the moment, or back to live      label key  present, absent, no mark',
+    'Enter  teach what is marked                    0  teach "none of them"',
+    'n  new label (Tab completes)                   u  undo the last annotation',
+    'a  answer the oldest question                  x  skip it',
+    'c  unmarked labels: absent or unknown          /  filter the labels',
+    's  save    l  load    r  rename    d  remove   PgUp PgDn  more labels',
+    'Esc  drop the marks, back to live              q  quit',
+)
+
+
+@dataclass(slots=True)
+class Console:
+    """The operator's side of the terminal, free of curses.
+
+    Args:
+        robot: the shared picture.
+        desk: the operator's frozen moment and marks.
+        actions: the classifier's services.
+    """
+
+    robot: Robot
+    desk: Desk
+    actions: Actions
+    message: str = ''
+    failed: bool = False
+    prompt: Prompt | None = None
+    asked: Question | None = None
+    twins: tuple[str, list[str]] | None = None
+    filter: str = ''
+    page: int = 0
+    page_size: int = len(LABEL_KEYS)
+    shown: Sight | None = None
+    helping: bool = False
+    running: bool = True
+    _jobs: asyncio.Queue[Awaitable[None]] = field(default_factory=asyncio.Queue)
+    _teaching: bool = False
+    _known: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.robot.watch = self._changed
+
+    def _changed(self, topic: Topic) -> None:
+        if topic is Topic.LABELS:
+            before, self._known = self._known, frozenset(self.robot.labels.names)
+            lost = self.desk.drop_lost(before, self._known)
+            if lost:
+                self.say(f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped',
+                         failed=True)
+        elif topic is Topic.QUESTIONS and not self._still_asked():
+            self.asked = None
+
+    def _still_asked(self) -> bool:
+        asked = self.asked
+        return asked is not None and self.robot.questions.find(asked.moment.stamp) is not None
+
+    async def work(self) -> None:
+        """Do what the keys ordered, one after the other, until cancelled."""
+        while True:
+            job = await self._jobs.get()
+            try:
+                await job
+            except ProEMLCError as error:
+                self.say(str(error), failed=True)
+
+    def say(self, message: str, failed: bool = False) -> None:
+        """Show a message."""
+        self.message, self.failed = message, failed
+
+    def names(self) -> list[str]:
+        """Return the labels that pass the filter; newly typed ones first."""
+        known = self.robot.labels.names
+        typed = [name for name in self.desk.marks if name not in known]
+        return typed + matching(self.filter, known)
+
+    def visible(self) -> list[tuple[str, str]]:
+        """Return key and label of those on the screen."""
+        names = self.names()
+        size = max(1, min(self.page_size, len(LABEL_KEYS)))
+        self.page = max(0, min(self.page, (len(names) - 1) // size))
+        return list(zip(LABEL_KEYS, names[self.page * size:][:size], strict=False))
+
+    def key(self, key: str) -> None:
+        """Take a key: a character, or a name of curses such as KEY_NPAGE."""
+        if self.twins is not None:
+            self._choose_twin(key)
+        elif self.prompt is not None:
+            prompt = self.prompt
+            if not prompt.key(key) and self.prompt is prompt:
+                self.prompt = None
+        elif self.helping:
+            self.helping = False
+        else:
+            self._command(key)
+
+    def _command(self, key: str) -> None:
+        commands: dict[str, Callable[[], None]] = {
+            ' ': self._toggle_freeze, ESCAPE: self._release, '0': self._teach_none,
+            'n': self._ask_new, 'u': self._undo, 'a': self._answer, 'x': self._skip,
+            'c': self._toggle_rest, '?': self._help, 'q': self._quit,
+            'KEY_NPAGE': self._next_page, 'KEY_PPAGE': self._previous_page,
+            'KEY_DOWN': self._next_page, 'KEY_UP': self._previous_page,
+        }
+        if key in ENTER:
+            self._teach()
+        elif key in commands:
+            commands[key]()
+        elif key in QUESTIONS:
+            self.prompt = QUESTIONS[key](self)
+        else:
+            name = dict(self.visible()).get(key)
+            if name is not None and self._freeze():
+                self.desk.press(name)
+
+    def _freeze(self) -> bool:
+        """Freeze what is on the screen, unless something is frozen; tell whether it worked."""
+        if self.desk.frozen is None:
+            if self.shown is None:
+                self.say('there is nothing to label yet: no prediction has come', failed=True)
+                return False
+            self.desk.freeze(self.shown)
+            self.say('')
+        return True
+
+    def _toggle_freeze(self) -> None:
+        if self.desk.frozen is None:
+            self._freeze()
+        else:
+            self._release()
+
+    def _release(self) -> None:
+        self.desk.release()
+        self.asked = None
+
+    def _toggle_rest(self) -> None:
+        self.desk.rest_absent = not self.desk.rest_absent
+
+    def _help(self) -> None:
+        self.helping = True
+
+    def _quit(self) -> None:
+        self.running = False
+
+    def _next_page(self) -> None:
+        self.page += 1
+
+    def _previous_page(self) -> None:
+        self.page -= 1
+
+    # --- teaching ----------------------------------------------------------------------------
+
+    def _teach(self) -> None:
+        if self.desk.frozen is None or not self.desk.marks:
+            self.say('nothing is marked: press label keys first, or 0 for none', failed=True)
+        else:
+            self._send()
+
+    def _teach_none(self) -> None:
+        if self._freeze():
+            self.desk.marks.clear()
+            self.desk.rest_absent = True
+            self._send()
+
+    def _send(self) -> None:
+        # Enter pressed twice must not teach twice.
+        if not self._teaching:
+            self._teaching = True
+            self.say('teaching …')
+            self._jobs.put_nowait(self._send_annotation())
+
+    async def _send_annotation(self) -> None:
+        annotation = self.desk.annotation()
+        try:
+            outcome = await self.actions.annotate(annotation)
+        finally:
+            self._teaching = False
+        if not outcome.done:
+            # Frozen moment and marks stay, to be sent again when the trouble is over.
+            self.say(outcome.message, failed=True)
+            return
+        frozen = self.desk.frozen
+        if frozen is not None and frozen.stamp == annotation.stamp:
+            self._release()
+        said = describe(annotation.labels, annotation.absent, annotation.complete)
+        self.say(f'learnt: {said}')
+
+    def _ask_new(self) -> None:
+        if self._freeze():
+            self.prompt = Prompt('new label: ', self._typed, self.robot.labels.names)
+
+    def _typed(self, name: str) -> None:
+        twins = near_duplicates(name, self.robot.labels.names) if name else []
+        if twins:
+            self.twins = (name, twins)
+        elif name:
+            self._mark(name)
+
+    def _choose_twin(self, key: str) -> None:
+        name, twins = self.twins or ('', [])
+        if key == 'y':
+            self._mark(name)
+        elif key.isdigit() and 1 <= int(key) <= len(twins):
+            self._mark(twins[int(key) - 1])
+        elif key != ESCAPE:
+            return
+        self.twins = None
+
+    def _mark(self, name: str) -> None:
+        self.desk.mark(name, present=True)
+        self.say(f'{name} is marked; Enter teaches')
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def _answer(self) -> None:
+        question = next(iter(self.robot.questions), None)
+        if question is None:
+            self.say('the robot asks nothing at the moment')
+            return
+        self.asked = question
+        self.desk.freeze(question.sight(), question.moment)
+
+    def _skip(self) -> None:
+        question = self.asked or next(iter(self.robot.questions), None)
+        if question is not None:
+            self.robot.settle(question.moment.stamp)
+            if self.asked is question:
+                self._release()
+
+    def order(self, what: str, action: Awaitable[Outcome]) -> None:
+        """Have something done after what was ordered before, and report on it."""
+        self.say(f'{what} …')
+        self._jobs.put_nowait(self._report(action))
+
+    async def _report(self, action: Awaitable[Outcome]) -> None:
+        outcome = await action
+        self.say(outcome.message, failed=not outcome.done)
+
+    def _undo(self) -> None:
+        self.order('undoing', self.actions.undo(self.desk.annotator))

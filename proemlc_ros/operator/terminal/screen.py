@@ -1,0 +1,95 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Curses: puts the lines on the terminal and gives the keys."""
+
+from __future__ import annotations
+
+import curses
+import locale
+from collections.abc import Iterator
+
+from proemlc_ros.operator.terminal.view import ASCII, UNICODE, Glyphs, Line
+
+# Milliseconds that curses waits after Esc for the rest of a function key's sequence.
+ESCAPE_DELAY = 25
+
+
+def glyphs_of_terminal() -> Glyphs:
+    """Return the characters to draw with: plain ones where the terminal takes no UTF-8."""
+    encoding = locale.getpreferredencoding(False).lower().replace('-', '')
+    return UNICODE if encoding == 'utf8' else ASCII
+
+
+class Screen:
+    """The terminal.
+
+    Args:
+        window: curses' standard screen.
+    """
+
+    def __init__(self, window: curses.window) -> None:
+        self._window = window
+        self._styles = _styles()
+        window.nodelay(True)
+        window.keypad(True)
+        curses.set_escdelay(ESCAPE_DELAY)
+        try:
+            curses.curs_set(0)
+        except curses.error:
+            pass  # Not every terminal can hide its cursor.
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self._window.getmaxyx()
+
+    def keys(self) -> Iterator[str]:
+        """Yield the keys pressed since the last call: characters, or names of curses."""
+        while True:
+            try:
+                key = self._window.get_wch()
+            except curses.error:
+                return
+            if key == curses.KEY_RESIZE:
+                curses.update_lines_cols()
+                self._window.clear()
+            elif isinstance(key, int):
+                yield curses.keyname(key).decode()
+            else:
+                yield key
+
+    def draw(self, lines: list[Line]) -> None:
+        """Show lines."""
+        self._window.erase()
+        for row, line in enumerate(lines):
+            column = 0
+            for style, text in line:
+                column = self._put(row, column, text, self._styles[style])
+        self._window.refresh()
+
+    def _put(self, row: int, column: int, text: str, style: int) -> int:
+        try:
+            self._window.addstr(row, column, text, style)
+        except (curses.error, UnicodeEncodeError):
+            # The last cell of the screen, a window just made smaller, or no such character.
+            pass
+        return self._window.getyx()[1]
+
+
+def _styles() -> dict[str, int]:
+    """Return the attributes of each style; without colours they differ by weight alone."""
+    good = bad = mark = 0
+    if curses.has_colors():
+        curses.start_color()
+        curses.use_default_colors()
+        for pair, colour in enumerate(
+                (curses.COLOR_GREEN, curses.COLOR_RED, curses.COLOR_YELLOW), 1):
+            curses.init_pair(pair, colour, -1)
+        good, bad, mark = (curses.color_pair(pair) for pair in (1, 2, 3))
+    return {
+        'plain': curses.A_NORMAL, 'bold': curses.A_BOLD, 'dim': curses.A_DIM,
+        'cursor': curses.A_REVERSE, 'title': curses.A_BOLD,
+        'good': good | curses.A_BOLD, 'bad': bad | curses.A_BOLD | curses.A_UNDERLINE,
+        'mark': mark | curses.A_BOLD, 'good title': good | curses.A_BOLD,
+        'bad title': bad | curses.A_BOLD | curses.A_REVERSE,
+    }
