@@ -109,7 +109,7 @@ build_package() {
   fi
   (
     use_environment
-    logged 'generating and compiling the interfaces (once, about a minute)' \
+    logged 'building the interfaces of msg/ and srv/ (once, about a minute)' \
       python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
       --no-index --editable "$root"
   ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"

@@ -1,0 +1,188 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generates the package's own interfaces, which an ament_python package cannot normally hold.
+
+1. `stage` copies msg/ and srv/ into a throw-away CMake project that bears the package's name;
+2. `generate` lets CMake run `rosidl_generate_interfaces` on it and install the result into a
+   staging tree inside the build folder, so that the source folder stays clean;
+3. `merge` copies the tree to where setuptools has just put the rest of the package, and takes
+   away what an earlier build put there and this one no longer has.
+"""
+
+import filecmp
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .wheel_exports import mend_exports
+
+PACKAGE = 'proemlc_ros'
+# Resolved: colcon --symlink-install runs setup.py by a link in its build folder.
+SOURCE = Path(__file__).resolve().parent.parent
+FOLDERS = ('msg', 'srv')
+
+# Joining the generated sources of a library (CMake calls it a unity build) halves the time.
+CMAKE_PROJECT = """\
+cmake_minimum_required(VERSION 3.16)
+project({package})
+find_package(ament_cmake REQUIRED)
+find_package(rosidl_default_generators REQUIRED)
+find_package(std_msgs REQUIRED)
+rosidl_generate_interfaces(${{PROJECT_NAME}} {interfaces} DEPENDENCIES std_msgs)
+foreach(part typesupport_c typesupport_cpp typesupport_introspection_c
+    typesupport_introspection_cpp typesupport_fastrtps_c typesupport_fastrtps_cpp generator_py)
+  if(TARGET ${{PROJECT_NAME}}__rosidl_${{part}})
+    set_target_properties(${{PROJECT_NAME}}__rosidl_${{part}} PROPERTIES
+      UNITY_BUILD ${{JOINED}} UNITY_BUILD_BATCH_SIZE 0)
+  endif()
+endforeach()
+ament_export_dependencies(rosidl_default_runtime)
+ament_package()
+"""
+
+# Installed by CMake, but setuptools and colcon have their own: the package's __init__.py and
+# metadata, its mark in the ament index, and the shell hooks by which a workspace sources it.
+NOT_MERGED = re.compile(
+    rf'/{PACKAGE}/__init__\.py$|\.egg-info/|/__pycache__/'
+    rf'|^share/{PACKAGE}/(package\.xml|(local_setup|package)\.\w+|environment/.*)$'
+    r'|^share/ament_index/resource_index/packages/')
+
+
+def interface_files() -> list[str]:
+    """Return msg/X.msg and srv/Y.srv of the source folder, sorted."""
+    return sorted(
+        path.relative_to(SOURCE).as_posix()
+        for folder in FOLDERS for path in (SOURCE / folder).glob(f'*.{folder}'))
+
+
+def ros_prefixes() -> list[Path]:
+    """Return the prefixes of the ROS 2 in use: a sourced one's, and the interpreter's own."""
+    named = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    own = Path(sys.executable).parent.parent  # sys.prefix is faked by colcon and pip
+    return [prefix for prefix in dict.fromkeys((*map(Path, filter(None, named)), own))
+            if (prefix / 'share' / 'ament_index').is_dir()]
+
+
+def stage(project: Path) -> None:
+    """Make the CMake project hold exactly the interfaces of the source folder."""
+    wanted = interface_files()
+    for folder in FOLDERS:
+        (project / folder).mkdir(parents=True, exist_ok=True)
+        for path in (project / folder).iterdir():
+            if path.relative_to(project).as_posix() not in wanted:
+                path.unlink()
+    for name in (*wanted, 'package.xml'):
+        if not _same_file(SOURCE / name, project / name):  # keeps times: make skips what is made
+            shutil.copyfile(SOURCE / name, project / name)
+    text = CMAKE_PROJECT.format(package=PACKAGE, interfaces=' '.join(f'"{f}"' for f in wanted))
+    lists = project / 'CMakeLists.txt'
+    if not lists.exists() or lists.read_text(encoding='utf-8') != text:
+        lists.write_text(text, encoding='utf-8')
+
+
+def generate(folder: Path) -> Path:
+    """Generate, compile and install the interfaces below `folder`; return the install tree."""
+    prefixes = ros_prefixes()
+    if not any((prefix / 'share/rosidl_default_generators').is_dir() for prefix in prefixes):
+        sys.exit('error: no ROS 2 message generators found. Source a ROS 2 installation, or pip '
+                 "install 'proemlc_ros[jazzy]' needs, or set PROEMLC_WITHOUT_ROS=1 to install the "
+                 'learner alone.')
+    for prefix in prefixes:
+        mend_exports(prefix)
+    # CMake refuses a folder that was moved, and must not mix two Pythons or two ROS versions.
+    key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
+    folder /= f'interfaces-{key}'
+    project, build, tree = folder / 'project', folder / 'cmake', folder / 'tree'
+    stage(project)
+    shutil.rmtree(tree, ignore_errors=True)  # so that a deleted interface leaves nothing behind
+    configure = [
+        'cmake', '-S', project, '-B', build, '-Wno-dev', '-DCMAKE_BUILD_TYPE=Release',
+        f'-DCMAKE_INSTALL_PREFIX={tree}', '-DBUILD_TESTING=OFF',
+        f'-DPython3_EXECUTABLE={sys.executable}',
+        f'-DCMAKE_PREFIX_PATH={";".join(map(str, prefixes))}']
+    compile_all = ['cmake', '--build', build, '--parallel', str(os.cpu_count() or 1)]
+    environment = _cmake_environment(prefixes)
+    _run([*configure, '-DJOINED=ON'], environment)
+    try:
+        _run(compile_all, environment)
+    except BuildError:  # a generator whose sources do not stand joining
+        _run([*configure, '-DJOINED=OFF'], environment)
+        _run(compile_all, environment)
+    _run(['cmake', '--install', build], environment)
+    return tree
+
+
+def merge(tree: Path, prefix: Path, python_folder: Path) -> list[Path]:
+    """Copy generated files into an installation and remove those of an earlier build.
+
+    Args:
+        tree: What `generate` returned.
+        prefix: Where lib/, share/ and include/ belong.
+        python_folder: Where Python packages belong.
+
+    Returns:
+        Every path written, the list of them included.
+
+    """
+    listing = prefix / 'share' / PACKAGE / 'interfaces.files'
+    targets = dict(_targets(tree, prefix, python_folder))
+    if listing.exists():
+        for name in listing.read_text(encoding='utf-8').splitlines():
+            if (former := Path(os.path.normpath(prefix / name))) not in targets:
+                former.unlink(missing_ok=True)
+    for target, source in targets.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not _same_file(source, target):
+            target.unlink(missing_ok=True)  # never write into a library that a node has mapped
+            shutil.copy2(source, target)
+    listing.parent.mkdir(parents=True, exist_ok=True)
+    listing.write_text(''.join(f'{os.path.relpath(target, prefix)}\n' for target in targets),
+                       encoding='utf-8')
+    return [*targets, listing]
+
+
+def _targets(tree: Path, prefix: Path, python_folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield (target, source) of each file to merge."""
+    for source in sorted(path for path in tree.rglob('*') if path.is_file()):
+        name = source.relative_to(tree)
+        if NOT_MERGED.search(name.as_posix()):
+            continue
+        parts = name.parts
+        if 'site-packages' in parts or 'dist-packages' in parts:
+            yield python_folder.joinpath(*parts[parts.index(PACKAGE):]), source
+        else:
+            yield prefix / name, source
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return other.is_file() and filecmp.cmp(one, other, shallow=False)
+
+
+def _cmake_environment(prefixes: list[Path]) -> dict[str, str]:
+    """Return the environment in which CMake's Python helpers find the ROS modules."""
+    # colcon and pip put a sitecustomize.py on the path that makes Python lie about its prefix.
+    kept = [folder for folder in os.environ.get('PYTHONPATH', '').split(os.pathsep)
+            if folder and not Path(folder, 'sitecustomize.py').exists()]
+    for prefix in prefixes:
+        kept += map(str, prefix.glob('l*/python3*/*-packages'))
+    return {**os.environ, 'PYTHONPATH': os.pathsep.join(dict.fromkeys(kept)),
+            'AMENT_PREFIX_PATH': os.pathsep.join(map(str, prefixes))}
+
+
+class BuildError(SystemExit):
+    """Generating the interfaces failed; setuptools ends with its text, without a traceback."""
+
+
+def _run(command: list[object], environment: dict[str, str]) -> None:
+    """Run a build command; show its output only when it fails."""
+    words = list(map(str, command))
+    done = subprocess.run(words, env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise BuildError(f'{done.stdout}\nerror: generating the interfaces failed in: '
+                         f'{" ".join(words)}')
