@@ -148,7 +148,7 @@ class Recording:
         ordered = streams[0] if len(streams) == 1 else merge(*streams, key=lambda item: item[1])
         try:
             yield from ordered
-        except Exception as error:  # noqa: BLE001 - see the next line
+        except Exception as error:
             # rosbags checks files with assert and lets errors of sqlite, struct and the
             # decompressors through; whatever it is, the file is at fault.
             self._damaged(error)

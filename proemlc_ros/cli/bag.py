@@ -140,10 +140,8 @@ def _info(args: argparse.Namespace) -> int:
 
 
 def _play(args: argparse.Namespace) -> int:
-    try:
-        from proemlc_ros.nodes.bag_player import play
-    except ImportError as error:
-        raise BagError(f'playing needs ROS 2, which is not there: {error}') from error
+    # The only action that needs ROS 2.
+    from proemlc_ros.nodes.bag_player import play
     count = play(args.bag, args.rate, args.wait, args.best_effort)
     print(f'{args.bag}: {count} messages published')
     return 0

@@ -32,6 +32,7 @@ from .model_options import (
     add_bag_arguments,
     add_model_arguments,
     bag_choice,
+    load_model,
     model_settings,
     new_model,
     parse_settings,
@@ -96,12 +97,12 @@ def _first_model(args: argparse.Namespace) -> tuple[str, ProEMLC]:
     if settings:
         raise ParameterError('a saved model has its settings already; leave out '
                              f'{", ".join(settings)}, or --model')
-    return args.model.name, ProEMLC.load(args.model)
+    return args.model.name, load_model(args.model)
 
 
 def _compared_model(text: str, args: argparse.Namespace) -> tuple[str, ProEMLC]:
     if '=' not in text or Path(text).exists():
-        return Path(text).name, ProEMLC.load(text)
+        return Path(text).name, load_model(text)
     return text, new_model({**model_settings(args), **parse_settings(text)})
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from proemlc_ros.bags.history import LabelHistory, label_history
 from proemlc_ros.bags.recording import Recording
-from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.report.text import sparkline, text_table
+
+from .model_options import load_model
 
 _BAR = 40
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 def show_model(path: Path) -> None:
     """Print what is in a model file."""
-    model = ProEMLC.load(path)
+    model = load_model(path)
     options = model.options.as_dict()
     print(f'{path}: model, {os.path.getsize(path):,} bytes')
     extractor = model.extra.get('extractor') or 'not stated'

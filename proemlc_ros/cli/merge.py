@@ -10,6 +10,8 @@ from pathlib import Path
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import MergeError
 
+from .model_options import load_model
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -24,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merge and return the exit code."""
-    merged = ProEMLC.load(args.models[0])
+    merged = load_model(args.models[0])
     for path in args.models[1:]:
-        other = ProEMLC.load(path)
+        other = load_model(path)
         check_same_extractor(merged, other, path)
         try:
             merged.merge(other)

@@ -14,7 +14,7 @@ from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
-from proemlc_ros.errors import ParameterError
+from proemlc_ros.errors import ModelFileError, ParameterError
 
 _WORDS = {'true': True, 'false': False, 'none': None}
 
@@ -72,6 +72,19 @@ def new_model(settings: dict[str, Any]) -> ProEMLC:
 
     """
     return ProEMLC(**settings)
+
+
+def load_model(path: str | Path) -> ProEMLC:
+    """Return a saved model.
+
+    Raises:
+        ModelFileError: It is not a whole model file; names the file.
+
+    """
+    try:
+        return ProEMLC.load(path)
+    except ModelFileError as error:
+        raise type(error)(f'{path}: {error}') from error
 
 
 def add_bag_arguments(parser: argparse.ArgumentParser) -> None:

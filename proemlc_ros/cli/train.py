@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.engines import DaskEngine, Engine, LocalEngine, train
 from proemlc_ros.evaluation.runs import Recordings
@@ -17,6 +16,7 @@ from .model_options import (
     add_bag_arguments,
     add_model_arguments,
     bag_choice,
+    load_model,
     model_settings,
 )
 from .progress import ProgressBar
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train, save, and return the exit code."""
     settings = model_settings(args)
-    start = ProEMLC.load(args.model) if args.model else None
+    start = load_model(args.model) if args.model else None
     if start is not None and settings:
         raise ParameterError('a saved model has its settings already; leave out '
                              f'{", ".join(settings)}, or --model')
