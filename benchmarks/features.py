@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time of the extractors against the bare passes over their data, side by side in one run.
 
-    python benchmarks/features.py             # the extractors, no ROS needed
-    python benchmarks/features.py --chain     # also camera image to prediction over DDS
+python benchmarks/features.py             # the extractors, no ROS needed
+python benchmarks/features.py --chain     # also camera image to prediction over DDS
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def camera_image() -> np.ndarray:
 
 def colour_moments(rounds: int) -> None:
     """Compare 640x480 to 294 features with the passes that nobody can do without."""
-    image, table, extractor = camera_image(), linear_light_table(), make_extractor('colour_moments')
+    image, table = camera_image(), linear_light_table()
+    extractor = make_extractor('colour_moments')
 
     def bare_passes() -> None:
         luv = cv2.cvtColor(cv2.LUT(image, table), cv2.COLOR_LRGB2Luv)

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
 from proemlc_ros.features.regions import (
-    REGION_HELP, WHOLE_IMAGE, check_region, crop, grid_spans, white_level_of)
+    REGION_HELP,
+    WHOLE_IMAGE,
+    check_region,
+    crop,
+    grid_spans,
+    white_level_of,
+)
 
 # Lower bound and span of L*, u*, v* over all sRGB colours, rounded outwards. Fixed, so that a
 # value means the same in every image and lies in 0..1 without having seen any data.

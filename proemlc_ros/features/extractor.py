@@ -51,9 +51,11 @@ class Extractor(ABC):
 
     def observe(self, sample: Any) -> None:
         """Remember a sample whose own vector is not wanted, for the vectors after it."""
+        return  # most extractors remember nothing
 
     def reset(self) -> None:
         """Forget earlier samples, because time has jumped."""
+        return
 
     @property
     def name(self) -> str:

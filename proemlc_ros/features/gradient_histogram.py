@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
 from proemlc_ros.features.regions import (
-    REGION_HELP, WHOLE_IMAGE, check_region, crop, grid_spans, white_level_of)
+    REGION_HELP,
+    WHOLE_IMAGE,
+    check_region,
+    crop,
+    grid_spans,
+    white_level_of,
+)
 
 # Keeps the norm of a featureless image away from zero; far below the gradient of one grey level.
 SMALLEST_NORM = 1e-5

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
 from proemlc_ros.features.regions import (
-    REGION_HELP, WHOLE_IMAGE, check_region, crop, white_level_of)
+    REGION_HELP,
+    WHOLE_IMAGE,
+    check_region,
+    crop,
+    white_level_of,
+)
 
 INPUT_TYPES = {
     'tensor(float)': np.float32, 'tensor(float16)': np.float16, 'tensor(double)': np.float64,

@@ -1,0 +1,53 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plays the rest of the robot to a feature node: publishes sensors, hears features."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray
+from proemlc_ros.msg import FeatureVector
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+
+
+class SensorPartner(Node):
+    """Publishes sensor messages and hears what the feature node says."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__('partner', context=context)
+        self.features: list[FeatureVector] = []
+        self.status = None
+        self._spinner = SingleThreadedExecutor(context=context)
+        self._spinner.add_node(self)
+        self.create_subscription(
+            FeatureVector, 'proemlc/features', self.features.append, qos_profile_sensor_data)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        self.status = message.status[0]
+
+    def value(self, key: str) -> str | None:
+        """Return a value of the newest diagnostics."""
+        values = self.status.values if self.status else []
+        return next((entry.value for entry in values if entry.key == key), None)
+
+    def wait(self, condition: Callable[[], object], seconds: float = 20.0) -> bool:
+        """Spin until the condition holds; false when it never did."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            self._spinner.spin_once(timeout_sec=0.05)
+        return True
+
+    def linked_publisher(self, message_type: type, topic: str, profile=10):
+        """Return a publisher that the feature node is connected to, both ways."""
+        publisher = self.create_publisher(message_type, topic, profile)
+        assert self.wait(lambda: publisher.get_subscription_count() > 0)
+        assert self.wait(lambda: self.count_publishers('proemlc/features') > 0)
+        return publisher
