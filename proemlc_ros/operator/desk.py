@@ -96,9 +96,21 @@ class Desk:
         Raises:
             ValueError: nothing is frozen.
         """
-        if self.frozen is None:
-            raise ValueError('no moment is frozen')
         present = tuple(name for name, mark in self.marks.items() if mark)
         absent = tuple(name for name, mark in self.marks.items() if not mark)
-        return annotation_about(self.moments, self.frozen.stamp, present, absent,
-                                self.complete, self.annotator)
+        return self._say(present, absent, self.complete)
+
+    def none_of_them(self) -> Annotation:
+        """Return that the frozen moment shows no label at all, whatever is marked.
+
+        Raises:
+            ValueError: nothing is frozen.
+        """
+        return self._say((), (), complete=True)
+
+    def _say(self, present: tuple[str, ...], absent: tuple[str, ...],
+             complete: bool) -> Annotation:
+        if self.frozen is None:
+            raise ValueError('no moment is frozen')
+        return annotation_about(
+            self.moments, self.frozen.stamp, present, absent, complete, self.annotator)

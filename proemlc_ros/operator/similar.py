@@ -80,9 +80,8 @@ def completion(text: str, known: Sequence[str]) -> str:
     begun = [name for name in known if name.casefold().startswith(text.casefold())]
     if not text or not begun:
         return text
-    shortest = min(begun, key=len)
-    for length in range(len(shortest), len(text), -1):
-        prefix = shortest[:length]
+    for length in range(len(begun[0]), len(text), -1):
+        prefix = begun[0][:length]
         if all(name.casefold().startswith(prefix.casefold()) for name in begun):
             return prefix
-    return text
+    return begun[0][:len(text)]

@@ -18,6 +18,7 @@ from proemlc_ros.operator.robot import Robot, Topic
 from proemlc_ros.operator.similar import matching, near_duplicates
 from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
 from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
+from proemlc_ros.teaching.moments import Annotation
 
 # Keys of the labels on the screen: digits, then the letters that mean nothing else.
 LABEL_KEYS = '123456789befghijkmoptvwyz'
@@ -176,23 +177,20 @@ class Console:
         if self.desk.frozen is None or not self.desk.marks:
             self.say('nothing is marked: press label keys first, or 0 for none', failed=True)
         else:
-            self._send()
+            self._send(self.desk.annotation())
 
     def _teach_none(self) -> None:
         if self._freeze():
-            self.desk.marks.clear()
-            self.desk.rest_absent = True
-            self._send()
+            self._send(self.desk.none_of_them())
 
-    def _send(self) -> None:
+    def _send(self, annotation: Annotation) -> None:
         # Enter pressed twice must not teach twice.
         if not self._teaching:
             self._teaching = True
             self.say('teaching …')
-            self._jobs.put_nowait(self._send_annotation())
+            self._jobs.put_nowait(self._send_annotation(annotation))
 
-    async def _send_annotation(self) -> None:
-        annotation = self.desk.annotation()
+    async def _send_annotation(self, annotation: Annotation) -> None:
         try:
             outcome = await self.actions.annotate(annotation)
         finally:

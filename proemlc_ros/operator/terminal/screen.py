@@ -69,10 +69,10 @@ class Screen:
 
     def _put(self, row: int, column: int, text: str, style: int) -> int:
         try:
+            text = text.encode(self._window.encoding, 'replace').decode(self._window.encoding)
             self._window.addstr(row, column, text, style)
-        except (curses.error, UnicodeEncodeError):
-            # The last cell of the screen, a window just made smaller, or no such character.
-            pass
+        except curses.error:
+            pass  # The last cell of the screen, or a window just made smaller.
         return self._window.getyx()[1]
 
 

@@ -1,0 +1,60 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who may open the page."""
+
+import pytest
+
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.operator.web.access import Access
+
+TOKEN = '0123456789abcdef'
+
+
+@pytest.mark.parametrize('address', ['0.0.0.0', '192.168.1.5', '::', 'robot.local'])
+def test_address_beyond_loopback_needs_a_token(address):
+    with pytest.raises(ParameterError, match='token_file'):
+        Access(address)
+    Access(address, TOKEN)
+
+
+def test_guessable_token_is_refused():
+    with pytest.raises(ParameterError, match='at least 16'):
+        Access('0.0.0.0', 'secret')
+
+
+@pytest.mark.parametrize('host', [
+    'localhost', 'localhost:8642', '127.0.0.1:8642', '[::1]:8642', 'LOCALHOST:1'])
+def test_loopback_serves_its_own_names(host):
+    assert Access().host_allowed(host)
+
+
+@pytest.mark.parametrize('host', [
+    'evil.example', 'evil.example:8642', '127.0.0.1.evil.example', 'localhost.evil.example',
+    '192.168.1.5', '', '[', 'a b'])
+def test_loopback_refuses_every_other_name(host):
+    assert not Access().host_allowed(host)
+
+
+def test_beyond_loopback_addresses_pass_and_foreign_names_do_not():
+    access = Access('0.0.0.0', TOKEN, ('kitchen.lan',))
+    assert access.host_allowed('192.168.1.5:8642')
+    assert access.host_allowed('kitchen.lan:8642')
+    assert not access.host_allowed('evil.example:8642')
+
+
+@pytest.mark.parametrize(('origin', 'allowed'), [
+    ('http://localhost:8642', True), ('https://localhost:8642', True),
+    ('http://LOCALHOST:8642', True), ('http://localhost:9999', False),
+    ('http://evil.example', False), ('null', False), ('', False), (None, False),
+    ('file://localhost:8642', False)])
+def test_only_our_own_origin_may_act(origin, allowed):
+    assert Access().origin_allowed(origin, 'localhost:8642') is allowed
+
+
+def test_pass_proves_the_token_without_telling_it():
+    access = Access('0.0.0.0', TOKEN)
+    assert access.admits(access.pass_value)
+    assert TOKEN not in access.pass_value and TOKEN not in repr(access)
+    assert not access.admits(None) and not access.admits('x') and not access.admits('ü')
+    assert access.token_matches(TOKEN) and not access.token_matches(TOKEN + 'x')
+    assert Access().admits(None)
