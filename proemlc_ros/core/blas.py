@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import get_blas_funcs, get_lapack_funcs  # type: ignore[import-untyped]
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 Array: TypeAlias = npt.NDArray[np.floating[Any]]
 Routine: TypeAlias = Callable[..., Any]

@@ -93,7 +93,9 @@ class Options:
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ParameterError(f'unknown settings {unknown}; known are {sorted(known)}')
-        return cls(**values)
+        # NumPy's own numbers are as good as Python's.
+        return cls(**{name: value.item() if hasattr(value, 'item') else value
+                      for name, value in values.items()})
 
 
 def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:

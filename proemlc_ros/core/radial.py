@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular  # type: ignore[import-untyped]
+from scipy.linalg import cholesky, solve_triangular
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer
@@ -149,7 +149,7 @@ class LaplacianNeurons(RadialNeurons):
         """Take scaled centres (neurons, width), and L^-1."""
         super().__init__(options, scaling, centres, gamma, whitener)
         # Here and not above: it takes its time, and other layers do without.
-        from scipy.spatial.distance import cdist  # type: ignore[import-untyped]
+        from scipy.spatial.distance import cdist
         self._distances: Callable[..., Any] = cdist
         self._columns: tuple[Array, Array, Array] | None = None
 
@@ -165,7 +165,7 @@ class LaplacianNeurons(RadialNeurons):
         """
         if self._columns is None:
             empty = -self.scaling.shift * self.scaling.factor
-            columns = np.ascontiguousarray(self.centres.T)
+            columns: Array = np.ascontiguousarray(self.centres.T)
             self._columns = columns, empty, np.abs(columns - empty[:, np.newaxis]).sum(axis=0)
         columns, empty, base = self._columns
         factors = self.scaling.row_factors(samples)

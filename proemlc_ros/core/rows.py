@@ -93,7 +93,7 @@ def other_form(row: Rows) -> Rows:
     """Return one dense row as sparse, or one sparse row as dense."""
     if is_sparse(row):
         return dense_rows(row)
-    from scipy import sparse  # type: ignore[import-untyped]
+    from scipy import sparse
     return sparse.csr_matrix(row)
 
 
@@ -117,7 +117,10 @@ def _as_numbers(values: Any, dtype: str) -> Array:
         if np.iscomplexobj(values):
             raise TypeError('complex numbers')
         with np.errstate(over='ignore'):  # becomes infinity, which is reported
-            return np.asarray(values, dtype=dtype)
+            numbers = np.asarray(values, dtype=dtype)
+        if numbers.ndim == 0:
+            raise ValueError(f'a single number: {values!r}')
+        return numbers
     except (TypeError, ValueError) as error:
         raise InputError(f'X cannot be read as numbers ({error}); give an array of one row of '
                          'numbers a sample, all rows of one length') from error
@@ -132,7 +135,8 @@ def _read_sparse(values: Any, width: int | None, dtype: str) -> Rows:
         raise EmptyInputError('X holds no samples; give at least one row')
     _check_width(values.shape[1], width)
     with np.errstate(over='ignore'):
-        rows = values.tocsr().astype(dtype, copy=False)
+        from scipy import sparse
+        rows = sparse.csr_matrix(values.tocsr(), dtype=dtype)  # shares what it can
     if not rows.has_canonical_format:
         rows = rows.copy()  # the caller's matrix stays as it is
         rows.sum_duplicates()

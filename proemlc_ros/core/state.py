@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs  # type: ignore[import-untyped]
+from scipy.linalg import get_lapack_funcs
 
 from proemlc_ros.core.container import Arrays
 from proemlc_ros.core.forgetting import ForgettingRidge
@@ -121,7 +121,7 @@ def _restore_warmup(options: Options, header: dict[str, Any], arrays: Arrays) ->
                         for present, absent, complete in header['annotations'])
     rows: Rows = None
     if header['kept'] and header['sparse']:
-        from scipy import sparse  # type: ignore[import-untyped]
+        from scipy import sparse
         width = len(arrays['layer.shift'])
         rows = sparse.csr_matrix(tuple(_part('warmup', arrays)[part]
                                        for part in ('data', 'indices', 'indptr')),

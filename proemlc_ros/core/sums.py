@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack  # type: ignore[import-untyped]
+from scipy.linalg import lapack
 
 from proemlc_ros.core.blas import Array, routines
 from proemlc_ros.core.forgetting import ForgettingRidge

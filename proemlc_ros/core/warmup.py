@@ -89,7 +89,7 @@ def _meaning(said: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
 def _stack(parts: tuple[Rows, ...]) -> Rows:
     if not any(map(is_sparse, parts)):
         return np.concatenate(parts)
-    from scipy import sparse  # type: ignore[import-untyped]
+    from scipy import sparse
     return sparse.vstack([sparse.csr_matrix(part) for part in parts], format='csr')
 
 

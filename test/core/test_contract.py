@@ -1,0 +1,212 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every configuration of the model promises."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from core_reference import plain, samples
+
+X, ANNOTATIONS = samples(150)
+KINDS = [
+    {}, {'activation': 'relu', 'direct_links': True}, {'dtype': 'float32'},
+    {'activation': 'laplacian', 'scaling': 'standard', 'warmup': 60, 'bias': True},
+    {'activation': 'laplacian', 'scaling': 'standard', 'warmup': 1000},
+    {'activation': 'rbf', 'whiten': True, 'scaling': 'minmax', 'warmup': 20},
+    {'activation': 'sigmoid', 'scaling': 'l2'}, {'forgetting': 0.99},
+    {'recalibration': 'paper', 'threshold': 'zero'}, {'threshold': 'learnt_hamming'},
+]
+
+
+@pytest.fixture(params=KINDS, ids=lambda settings: '-'.join(map(str, settings.values())) or 'plain')
+def fresh(request):
+    return lambda **more: plain(**{**request.param, **more})
+
+
+def tolerance(model):
+    return 1e-3 if model.options.dtype == 'float32' else 1e-8
+
+
+def test_predict_before_learn(fresh):
+    for labels in ([], ['cup', 'red']):
+        model = fresh(labels=labels)
+        assert model.labels == labels
+        assert model.scores(X).shape == (150, len(labels))
+        assert model.predict(X) == [()] * 150
+        assert (model.novelty(X) == 1.0).all()
+        said = model.classify(X[0])
+        assert (said.labels, said.novelty, list(said.names)) == ((), 1.0, labels)
+        assert model.samples == 0 and model.counts == [0] * len(labels)
+        assert len(model.thresholds) == len(labels)
+
+
+def test_prediction_is_pure(fresh):
+    model = fresh()
+    model.learn(X[:100], ANNOTATIONS[:100])
+    before = model.to_bytes()
+    for _ in range(2):
+        model.scores(X), model.predict(X), model.novelty(X), model.classify(X[3])
+        model.hidden(X), model.labels, model.counts, model.thresholds
+    assert model.to_bytes() == before
+
+
+def test_asking_does_not_change_what_is_learnt_next(fresh):
+    asked, silent = fresh(), fresh()
+    for x, said in zip(X, ANNOTATIONS):
+        asked.classify(x)
+        asked.predict(x)
+        asked.learn(x, said)
+        asked.classify(x)
+        silent.learn(x, said)
+    assert asked.to_bytes() == silent.to_bytes()
+
+
+def test_many_equal_one_by_one(fresh):
+    many, one = fresh(), fresh()
+    if one.options.recalibration == 'paper':
+        pytest.skip('the formula of the paper depends on the chunk')
+    many.learn(X, ANNOTATIONS)
+    for x, said in zip(X, ANNOTATIONS):
+        one.learn(x, said)
+    np.testing.assert_allclose(many.scores(X), one.scores(X), atol=tolerance(one))
+    assert many.labels == one.labels and many.counts == one.counts
+    np.testing.assert_allclose(
+        [one.classify(x).scores for x in X], many.scores(X), atol=tolerance(one))
+    np.testing.assert_allclose(
+        [one.classify(x).novelty for x in X], many.novelty(X), atol=tolerance(one))
+    if one.options.dtype == 'float64':
+        assert [one.classify(x).labels for x in X] == one.predict(X) == many.predict(X)
+
+
+def test_test_then_train_equals_classify_and_learn_in_turn(fresh):
+    together, turns = fresh(), fresh()
+    if turns.options.recalibration == 'paper':
+        pytest.skip('the formula of the paper depends on the chunk')
+    outcome = together.test_then_train(X, ANNOTATIONS)
+    assert outcome.scores.shape == (150, len(together.labels))
+    for place, (x, said) in enumerate(zip(X, ANNOTATIONS)):
+        expected = turns.classify(x)
+        known = len(expected.names)
+        np.testing.assert_allclose(outcome.scores[place, :known], expected.scores,
+                                   atol=tolerance(turns))
+        assert outcome.novelty[place] == pytest.approx(expected.novelty, abs=tolerance(turns))
+        if turns.options.dtype == 'float64':
+            assert outcome.labels[place] == expected.labels
+        turns.learn(x, said)
+    np.testing.assert_allclose(together.scores(X), turns.scores(X), atol=tolerance(turns))
+
+
+def test_input_is_never_aliased_or_changed(fresh):
+    model, twin = fresh(), fresh()
+    mine, theirs = X.copy(), [list(said) for said in ANNOTATIONS]
+    for start in range(0, 150, 10):
+        rows, said = mine[start:start + 10], theirs[start:start + 10]
+        model.learn(rows, said)
+        twin.learn(X[start:start + 10], ANNOTATIONS[start:start + 10])
+        np.testing.assert_array_equal(rows, X[start:start + 10])
+        rows[:] = np.nan  # what the caller does with its own arrays afterwards
+        for names in said:
+            names.append('ghost')
+    assert model.to_bytes() == twin.to_bytes()
+    scores = model.classify(X[0]).scores
+    scores[:] = np.nan
+    model.thresholds[:] = np.nan
+    model.labels.append('ghost')
+    model.counts.append(3)
+    assert model.to_bytes() == twin.to_bytes()
+    assert np.isfinite(model.classify(X[0]).scores).all()
+
+
+def test_copies_are_equal_and_independent(fresh):
+    model = fresh()
+    model.learn(X[:70], ANNOTATIONS[:70])
+    model.extra['note'] = ['kept']
+    before = model.to_bytes()
+    for twin in (model.copy(), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301
+        assert twin.to_bytes() == before
+        twin.learn(X[70:], ANNOTATIONS[70:])
+        twin.remove_label(twin.labels[0])
+        twin.extra['note'].append('more')
+        assert model.to_bytes() == before
+
+
+def test_the_same_sequence_gives_the_same_bits(fresh):
+    first, second = fresh(), fresh()
+    for model in (first, second):
+        model.learn(X[:33], ANNOTATIONS[:33])
+        for x, said in zip(X[33:], ANNOTATIONS[33:]):
+            model.learn(x, said)
+        model.unlearn(X[149], ANNOTATIONS[149])
+        model.rename_label(model.labels[0], 'renamed')
+    assert first.to_bytes() == second.to_bytes()
+
+
+def test_undo_restores_scores_and_counts(fresh):
+    model = fresh()
+    model.learn(X[:100], ANNOTATIONS[:100])
+    before, labels, counts = model.scores(X), model.labels, model.counts
+    for x in X[100:110]:
+        model.learn(x, ['cup', 'new'])
+    for x in X[109:99:-1]:
+        model.unlearn(x, ['new', 'cup'])
+    if model.options.recalibration == 'exact' and not model.warming_up:
+        fixed_then_too = model.options.warmup is None or model.options.warmup <= 100
+        assert fixed_then_too
+    assert model.counts == [*counts, 0]
+    model.remove_label('new')
+    assert (model.labels, model.counts, model.samples) == (labels, counts, 100)
+    np.testing.assert_allclose(model.scores(X), before, atol=10 * tolerance(model))
+
+
+def test_rename_keeps_and_remove_forgets(fresh):
+    model = fresh()
+    model.learn(X[:100], ANNOTATIONS[:100])
+    before = model.scores(X)
+    names = model.labels
+    model.rename_label(names[1], 'other')
+    assert model.labels == [names[0], 'other', *names[2:]]
+    np.testing.assert_array_equal(model.scores(X), before)
+    model.remove_label('other')
+    assert model.labels == [names[0], *names[2:]]
+    np.testing.assert_allclose(model.scores(X), np.delete(before, 1, axis=1), atol=tolerance(model))
+    model.learn(X[100:], [tuple(name for name in said if name != names[1])
+                          for said in ANNOTATIONS[100:]])
+    assert 'other' not in model.labels and names[1] not in model.labels
+
+
+def test_novelty_is_between_0_and_1_and_falls_with_learning(fresh):
+    model = fresh()
+    model.learn(X, ANNOTATIONS)
+    x = np.full(7, 3.0)
+    before = model.classify(x).novelty
+    for _ in range(5):
+        model.learn(x, ['cup'])
+    after = model.classify(x).novelty
+    assert 0.0 <= after < before <= 1.0
+    assert ((model.novelty(X) >= 0) & (model.novelty(X) <= 1)).all()
+    if model.options.radial or model.options.activation == 'relu':
+        assert model.classify(np.full(7, 1e4)).novelty > 0.9
+
+
+def test_predictions_are_best_first_and_above_the_threshold(fresh):
+    model = fresh()
+    model.learn(X, ANNOTATIONS)
+    for x in X[:30]:
+        said = model.classify(x)
+        scores = [said.scores[said.names.index(name)] for name in said.labels]
+        assert scores == sorted(scores, reverse=True)
+        above = {name for name, score, threshold in zip(said.names, said.scores, model.thresholds)
+                 if score > threshold}
+        assert set(said.labels) == above or not above and len(said.labels) == 1
+
+
+def test_settings_and_memory_can_be_read(fresh):
+    model = fresh()
+    assert model.width is None
+    model.learn(X, ANNOTATIONS)
+    assert model.width == 7
+    assert model.memory_bytes > model.hidden(X[:1]).shape[1] ** 2 * 4
+    assert model.empty_copy().options == model.options
+    assert model.empty_copy().samples == 0

@@ -1,0 +1,126 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever the order of things, the model is the batch ridge solution."""
+
+import numpy as np
+from core_reference import NAMES, batch_scores, plain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+WIDTH = 5
+STEPS = st.lists(st.one_of(
+    st.tuples(st.just('learn'), st.integers(1, 9)),
+    st.tuples(st.just('learn'), st.integers(120, 150)),
+    st.tuples(st.just('undo'), st.integers(1, 3)),
+    st.tuples(st.just('merge'), st.integers(1, 30)),
+    st.tuples(st.just('save'), st.just(0)),
+), min_size=1, max_size=8)
+
+
+class Story:
+    """Learns, undoes and merges at random, and remembers what should be known in the end."""
+
+    def __init__(self, model, random):
+        self.model, self.random = model, random
+        self.X, self.annotations = [], []
+
+    def draw(self, count):
+        X = self.random.normal(size=(count, WIDTH))
+        # More names become possible as the story goes on: new labels turn up at any time.
+        names = NAMES[:1 + len(self.X) // 3]
+        return X, [tuple(name for name in names if self.random.random() < 0.4) for _ in X]
+
+    def learn(self, count):
+        X, annotations = self.draw(count)
+        if count == 1:
+            self.model.learn(X[0], annotations[0])
+        else:
+            self.model.learn(X, annotations)
+        self.X.extend(X)
+        self.annotations.extend(annotations)
+
+    def undo(self, count):
+        for _ in range(min(count, len(self.X))):
+            place = self.random.integers(len(self.X))
+            self.model.unlearn(self.X.pop(place), self.annotations.pop(place))
+
+    def merge(self, count):
+        other = self.model.empty_copy()
+        X, annotations = self.draw(count)
+        other.learn(X, annotations)
+        self.model.merge(other)
+        self.X.extend(X)
+        self.annotations.extend(annotations)
+
+    def save(self, _):
+        self.model = type(self.model).from_bytes(self.model.to_bytes())
+
+
+@settings(max_examples=120, deadline=None)
+@given(steps=STEPS, seed=st.integers(0, 2 ** 32 - 1), hidden_size=st.integers(1, 40),
+       ridge=st.sampled_from([0.01, 0.3, 1.0, 30.0]),
+       activation=st.sampled_from(['tanh', 'sigmoid', 'relu']), bias=st.booleans(),
+       direct_links=st.booleans())
+def test_any_interleaving_equals_one_batch_solve(steps, seed, **settings_of_model):
+    model = plain(**settings_of_model)
+    story = Story(model, np.random.default_rng(seed))
+    story.learn(1)
+    for action, count in steps:
+        getattr(story, action)(count)
+    model = story.model
+    X_new = np.random.default_rng(1).normal(size=(20, WIDTH))
+    if story.X:
+        expected = batch_scores(model, np.array(story.X), story.annotations, X_new)
+    else:
+        expected = np.zeros((20, len(model.labels)))
+    np.testing.assert_allclose(model.scores(X_new), expected, rtol=0, atol=1e-8)
+    assert model.samples == len(story.X)
+    assert model.counts == [sum(name in said for said in story.annotations)
+                            for name in model.labels]
+
+
+@settings(max_examples=40, deadline=None)
+@given(cuts=st.lists(st.integers(1, 149), max_size=12), activation=st.sampled_from(
+    ['laplacian', 'rbf', 'relu']), scaling=st.sampled_from(['none', 'standard', 'minmax', 'l2']))
+def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling):
+    random = np.random.default_rng(3)
+    X = random.normal(size=(150, WIDTH))
+    annotations = [tuple(name for name in NAMES[:1 + place // 40] if random.random() < 0.4)
+                   for place in range(150)]
+    one_by_one = plain(activation=activation, scaling=scaling, warmup=60)
+    for x, said in zip(X, annotations):
+        one_by_one.learn(x, said)
+    chunks = plain(activation=activation, scaling=scaling, warmup=60)
+    for part in np.split(np.arange(150), sorted(set(cuts))):
+        chunks.learn(X[part], [annotations[place] for place in part])
+    np.testing.assert_allclose(chunks.scores(X), one_by_one.scores(X), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(one_by_one.scores(X), batch_scores(one_by_one, X, annotations, X),
+                               rtol=0, atol=1e-8)
+    assert chunks.predict(X) == one_by_one.predict(X)
+    np.testing.assert_array_equal(chunks.thresholds, one_by_one.thresholds)
+
+
+def test_a_label_known_from_the_start_predicts_as_one_that_turns_up():
+    X = np.random.default_rng(5).normal(size=(300, WIDTH))
+    annotations = [tuple(name for name, shown in (('late', place > 150 and X[place, 0] > 0),
+                                                  ('cup', X[place, 1] > 0)) if shown)
+                   for place in range(300)]
+    known, grown = plain(labels=['late', 'cup']), plain()
+    for model in (known, grown):
+        for x, said in zip(X, annotations):
+            model.learn(x, said)
+    assert grown.labels == ['cup', 'late']
+    np.testing.assert_allclose(known.scores(X)[:, ::-1], grown.scores(X), rtol=0, atol=1e-8)
+    assert known.predict(X) == grown.predict(X)
+
+
+def test_a_new_label_starts_as_minus_m_times_the_sum_of_hidden_rows():
+    X = np.random.default_rng(0).normal(size=(40, WIDTH))
+    model = plain()
+    model.learn(X, [('cup',) if x[0] > 0 else () for x in X])
+    H = model.hidden(X)
+    M = np.linalg.inv(H.T @ H + model.options.ridge * np.eye(H.shape[1]))
+    x = np.ones(WIDTH)
+    model.learn(x, ['new'])
+    model.unlearn(x, ['new'])
+    np.testing.assert_allclose(model.scores(X)[:, 1], H @ (-M @ H.sum(axis=0)), atol=1e-10)

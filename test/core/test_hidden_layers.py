@@ -1,0 +1,156 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hidden layers: what they compute, that they nest, and that sparse equals dense."""
+
+import numpy as np
+import pytest
+from core_reference import samples
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from proemlc_ros.core.activations import ACTIVATIONS
+from proemlc_ros.core.layers import make_layer, restore_layer
+from proemlc_ros.core.options import Options
+
+X, _ = samples(60, width=9)
+SCALINGS = ('none', 'standard', 'minmax', 'l2')
+KINDS = (*ACTIVATIONS, 'rbf', 'laplacian')
+
+
+def options(**settings):
+    return Options(**{'hidden_size': 12, 'scaling': 'none', 'bias': False, **settings})
+
+
+def scaled(scaling, fitted=X, rows=X):
+    if scaling == 'standard':
+        return (rows - fitted.mean(axis=0)) / fitted.std(axis=0)
+    if scaling == 'minmax':
+        return (rows - fitted.min(axis=0)) / np.ptp(fitted, axis=0)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True) if scaling == 'l2' else rows
+
+
+@pytest.mark.parametrize('scaling', SCALINGS)
+@pytest.mark.parametrize('activation', KINDS)
+@pytest.mark.parametrize('links', [False, True])
+def test_one_row_many_rows_and_sparse_rows_agree(activation, scaling, links):
+    layer = make_layer(options(activation=activation, scaling=scaling, direct_links=links,
+                               bias=links), 9, X)
+    X_new = np.random.default_rng(4).normal(size=(10, 9))
+    X_new[X_new < 0.3] = 0.0
+    X_new[3] = 0.0
+    H = layer.rows(X_new)
+    assert H.shape == (10, layer.size)
+    assert layer.size == 12 + links * 10
+    np.testing.assert_allclose(np.array([layer.row(x) for x in X_new]), H, atol=1e-12)
+    np.testing.assert_allclose(layer.rows(sparse.csr_matrix(X_new)), H, atol=1e-12)
+
+
+@pytest.mark.parametrize('scaling', SCALINGS)
+def test_random_neurons_apply_the_scaling_before_their_weights(scaling):
+    plain = make_layer(options(activation='identity', weight_scale=1.0), 9, None)
+    layer = make_layer(options(activation='identity', weight_scale=1.0, scaling=scaling), 9, X)
+    np.testing.assert_allclose(layer.rows(X), scaled(scaling) @ plain.weights + plain.offset,
+                               atol=1e-12)
+
+
+@pytest.mark.parametrize(('activation', 'function'), [
+    ('sigmoid', lambda z: 1.0 / (1.0 + np.exp(-z))), ('relu', lambda z: np.maximum(z, 0.0)),
+    ('tanh', np.tanh), ('sine', np.sin), ('gaussian', lambda z: np.exp(-z * z)),
+    ('softplus', lambda z: np.log1p(np.exp(z))), ('identity', lambda z: z)])
+def test_activations(activation, function):
+    values = np.linspace(-4.0, 4.0, 33)
+    expected = function(values)
+    ACTIVATIONS[activation](values)
+    np.testing.assert_allclose(values, expected, atol=1e-15)
+
+
+def test_activations_do_not_overflow():
+    for activate in ACTIVATIONS.values():
+        values = np.array([-1e4, 1e4])
+        activate(values)
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize('activation', KINDS)
+@pytest.mark.parametrize('whiten', [False, True])
+def test_smaller_layers_of_a_seed_are_the_start_of_larger_ones(activation, whiten):
+    small, large = (make_layer(options(activation=activation, hidden_size=size, whiten=whiten),
+                               9, X).rows(X) for size in (7, 30))
+    np.testing.assert_allclose(small, large[:, :7], atol=1e-9)
+
+
+@pytest.mark.parametrize('activation', KINDS)
+def test_a_seed_makes_the_same_layer_and_another_seed_another(activation):
+    rows = [make_layer(options(activation=activation, seed=seed), 9, X).rows(X)
+            for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    assert not np.array_equal(rows[0], rows[2])
+
+
+@pytest.mark.parametrize('scaling', SCALINGS)
+@pytest.mark.parametrize(('activation', 'metric'), [('rbf', 'sqeuclidean'),
+                                                    ('laplacian', 'cityblock')])
+def test_radial_neurons_are_kernels_around_samples(activation, metric, scaling):
+    layer = make_layer(options(activation=activation, scaling=scaling, gamma=0.3), 9, X)
+    Z = scaled(scaling)
+    distances = cdist(Z, layer.centres, metric)
+    np.testing.assert_allclose(layer.rows(X), np.exp(-0.3 * distances), atol=1e-10)
+    # Every centre is one of the scaled samples, and no two are the same one.
+    nearest = cdist(layer.centres, Z)
+    assert nearest.min(axis=1).max() < 1e-12
+    assert len(set(nearest.argmin(axis=1))) == 12
+
+
+@pytest.mark.parametrize(('activation', 'metric'), [('rbf', 'sqeuclidean'),
+                                                    ('laplacian', 'cityblock')])
+def test_gamma_comes_from_the_usual_distance(activation, metric):
+    distances = cdist(X, X, metric)[np.triu_indices(60, 1)]
+    for size in (5, 40):
+        layer = make_layer(options(activation=activation, hidden_size=size, gamma_scale=0.5),
+                           9, X)
+        assert layer.gamma == pytest.approx(0.5 / np.median(distances))
+    same = make_layer(options(activation=activation), 9, np.ones((5, 9)))
+    assert same.gamma == 1.0
+
+
+@pytest.mark.parametrize('activation', ['rbf', 'laplacian'])
+def test_whitened_ridge_is_kernel_ridge(activation):
+    layer = make_layer(options(activation=activation, hidden_size=60, whiten=True, gamma=0.2),
+                       9, X)
+    y = X[:, 0] * X[:, 1]
+    H = layer.rows(X)
+    ridge = H @ np.linalg.solve(H.T @ H + 0.1 * np.eye(60), H.T @ y)
+    K = np.exp(-0.2 * cdist(X, X, 'sqeuclidean' if activation == 'rbf' else 'cityblock'))
+    np.testing.assert_allclose(ridge, K @ np.linalg.solve(K + 0.1 * np.eye(60), y), atol=1e-6)
+
+
+def test_fewer_samples_than_centres_give_fewer_centres():
+    assert make_layer(options(activation='rbf', hidden_size=100), 9, X).size == 60
+
+
+def test_equal_centres_can_be_whitened():
+    layer = make_layer(options(activation='rbf', whiten=True), 9, np.ones((12, 9)))
+    assert np.isfinite(layer.rows(X)).all()
+
+
+@pytest.mark.parametrize('scaling', ['standard', 'minmax'])
+def test_a_feature_that_never_moved_does_no_harm(scaling):
+    still = X.copy()
+    still[:, 2] = 7.0
+    layer = make_layer(options(activation='relu', scaling=scaling), 9, still)
+    assert np.isfinite(layer.rows(X)).all()
+    fitted = make_layer(options(activation='relu', scaling=scaling), 9, sparse.csr_matrix(still))
+    np.testing.assert_allclose(fitted.rows(X), layer.rows(X), atol=1e-10)
+
+
+@pytest.mark.parametrize('activation', KINDS)
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+def test_a_layer_is_made_again_from_its_arrays(activation, dtype):
+    settings = options(activation=activation, scaling='standard', whiten=True, dtype=dtype)
+    layer = make_layer(settings, 9, X.astype(dtype))
+    again = restore_layer(settings, {name: array.copy() for name, array in layer.arrays().items()})
+    rows = layer.rows(X.astype(dtype))
+    assert rows.dtype == dtype
+    np.testing.assert_array_equal(again.rows(X.astype(dtype)), rows)
+    assert layer.same_as(again)
+    assert not layer.same_as(make_layer(options(activation=activation, seed=9), 9, X))
