@@ -9,13 +9,12 @@ interfaces are left out: the learner then installs without any ROS.
 
 import os
 import sys
+from distutils.command.install_data import install_data  # setuptools' own: setup.py imports it
 from pathlib import Path
 
 from setuptools import Command, Distribution
 from setuptools.command.develop import develop
 from setuptools.command.editable_wheel import editable_wheel
-
-from distutils.command.install_data import install_data  # of setuptools, hence after it
 
 from .interfaces import PACKAGE, generate, merge
 
@@ -76,7 +75,7 @@ class InstallData(install_data):
         self.outfiles += map(str, added)
 
     def relays(self, prefix: Path, scripts: str) -> list[Path]:
-        """Write relays to where the executables are not: `ros2 run` looks in lib/, shells in bin/."""
+        """Write relays to the executables: `ros2 run` looks in lib/, a shell in bin/."""
         if scripts.endswith(f'lib/{PACKAGE}'):
             return [write_relay(prefix / 'bin/proemlc', f'../lib/{PACKAGE}/proemlc')]
         names = [line.partition('=')[0].strip()

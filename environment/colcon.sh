@@ -43,5 +43,4 @@ use_environment() {
   set -u
   export PROEMLC_PREFIX=$workspace/install/proemlc_ros
   PATH=$PROEMLC_PREFIX/lib/proemlc_ros:$PATH
-  command -v python > /dev/null || python() { python3 "$@"; }
 }

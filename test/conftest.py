@@ -17,8 +17,7 @@ DOMAINS = range(1, 102)
 
 @pytest.fixture
 def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """
-    Give the test a ROS domain that no other test on this machine uses, on loopback only.
+    """Give the test a ROS domain that no other test on this machine uses, on loopback only.
 
     The environment variables are set as well: the test's own rclpy and every process it starts
     use the domain. A lock file tells test runs that go on at the same time apart.
@@ -40,10 +39,9 @@ def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @pytest.fixture
 def start_process(ros_domain_id: int, tmp_path: Path) -> Iterator[Callable[..., RosProcess]]:
-    """
-    Return a function that starts a program in the test's ROS domain.
+    """Return a function that starts a program in the test's ROS domain.
 
-    ``node = start_process('classifier_node', '--ros-args', '-p', 'seed:=1')``; the process is
+    `node = start_process('classifier_node', '--ros-args', '-p', 'seed:=1')`; the process is
     ended with the test, whatever happens. See ros_process.RosProcess.
     """
     with ExitStack() as running:

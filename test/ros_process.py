@@ -18,13 +18,14 @@ _numbers = itertools.count(1)
 
 
 class RosProcess:
-    """
-    Runs one command with its output in a file; ends it at the end of the ``with`` block.
+    """Runs one command with its output in a file; ends it at the end of the `with` block.
 
-    :param command: an executable of the package such as 'classifier_node', or any program, and
-        its arguments.
-    :param folder: where the output is written.
-    :param environment: variables set on top of the test's own.
+    Args:
+        command: An executable of the package such as 'classifier_node', or any program, and
+            its arguments.
+        folder: Where the output is written.
+        environment: Variables set on top of the test's own.
+
     """
 
     def __init__(self, command: Iterable[object], folder: Path, *,
@@ -67,8 +68,8 @@ class RosProcess:
         deadline = time.monotonic() + timeout
         while not (match := re.search(pattern, self.output)):
             if not self.running and not re.search(pattern, self.output):
-                raise AssertionError(
-                    f'ended with {self.process.returncode} before printing {pattern!r}:\n{self.output}')
+                raise AssertionError(f'ended with {self.process.returncode} before printing '
+                                     f'{pattern!r}:\n{self.output}')
             if time.monotonic() > deadline:
                 raise AssertionError(
                     f'did not print {pattern!r} in {timeout} s, but:\n{self.output}')
