@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from proemlc_ros.nodes.operator_services import ClassifierServices
 from proemlc_ros.nodes.operator_topics import ClassifierTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.process import new_executor
 from proemlc_ros.operator.robot import Robot
 
 # Seconds between looks at whether the classifier's services are there.
@@ -64,7 +65,7 @@ class OperatorNode(Node):
 @contextmanager
 def spinning(node: Node) -> Iterator[None]:
     """Spin a node in a thread of its own."""
-    executor = SingleThreadedExecutor()
+    executor = new_executor()
     executor.add_node(node)
 
     def spin() -> None:

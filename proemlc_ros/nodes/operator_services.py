@@ -19,6 +19,7 @@ from proemlc_ros.operator.actions import Outcome
 from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Connection, Robot
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
+from proemlc_ros.teaching.events import EventKind
 from proemlc_ros.teaching.moments import Annotation
 
 # Seconds to wait for an answer; saving a large model to a slow card takes the longest.
@@ -33,7 +34,7 @@ class ClassifierServices:
     Args:
         node: to call with; spun in another thread.
         classifier: name of the classifier node, absolute or relative to the node's namespace.
-        robot: the shared picture, told of what was done.
+        robot: the shared picture.
     """
 
     def __init__(self, node: Node, classifier: str, robot: Robot) -> None:
@@ -60,35 +61,34 @@ class ClassifierServices:
         """Teach; done only once the annotation is durable."""
         message = annotation_message(self._messages, annotation)
         response = await self._call(self._annotate, Annotate.Request(annotation=message))
-        if response.success:
-            self._robot.on_taught(annotation)
         return Outcome(response.success, response.message)
 
     async def undo(self, who: str) -> Outcome:
         """Take back the last annotation."""
-        return await self._change(self._undo, Trigger.Request(), who, 'undid an annotation')
+        return await self._change(EventKind.UNDO, who, self._undo, Trigger.Request())
 
     async def rename(self, who: str, label: str, new_label: str) -> Outcome:
         """Give a label another name."""
-        return await self._change(
-            self._rename, RenameLabel.Request(label=label, new_label=new_label), who,
-            f'renamed {label} to {new_label}')
+        return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
+            label=label, new_label=new_label))
 
     async def remove(self, who: str, label: str) -> Outcome:
         """Forget a label."""
         return await self._change(
-            self._remove, RemoveLabel.Request(label=label), who, f'removed {label}')
+            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(label=label))
 
     async def save(self, who: str, file_name: str) -> Outcome:
         """Write the model to a file."""
-        return await self._change(
-            self._save, SaveModel.Request(file_name=file_name), who, 'saved the model')
+        response = await self._call(self._save, SaveModel.Request(file_name=file_name))
+        if response.success:
+            # Saving changes nothing, so that the classifier does not announce it.
+            self._robot.note(who, 'saved the model')
+        return Outcome(response.success, response.message)
 
     async def load(self, who: str, file_name: str) -> Outcome:
         """Replace the model by that of a file."""
         return await self._change(
-            self._load, LoadModel.Request(file_name=file_name), who,
-            f'loaded {file_name or "the snapshot"}')
+            EventKind.LOAD, who, self._load, LoadModel.Request(file_name=file_name))
 
     async def predict(self, stamp: int) -> Sight | None:
         """Return what the classifier now says of a held moment; None where it cannot."""
@@ -102,10 +102,16 @@ class ClassifierServices:
             return None
         return sight_of(response.prediction) if response.success else None
 
-    async def _change(self, client: Client, request: Any, who: str, deed: str) -> Outcome:
-        response = await self._call(client, request)
-        if response.success:
-            self._robot.note(who, deed)
+    async def _change(self, kind: EventKind, who: str, client: Client, request: Any) -> Outcome:
+        """Call a service whose effect the classifier announces to everybody."""
+        self._robot.expect(kind, who)
+        try:
+            response = await self._call(client, request)
+        except ClassifierUnavailableError:
+            self._robot.expect(kind, '')
+            raise
+        if not response.success:
+            self._robot.expect(kind, '')
         return Outcome(response.success, response.message)
 
     async def _call(self, client: Client, request: Any) -> Any:

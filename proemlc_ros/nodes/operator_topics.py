@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +13,28 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 
-from proemlc_ros.conversions import label_table_of, moment_of, question_of, sight_of
-from proemlc_ros.msg import FeatureVector, LabelQuery, LabelSet, Prediction
+from proemlc_ros.conversions import (
+    annotation_of,
+    event_of,
+    label_table_of,
+    moment_of,
+    question_of,
+    sight_of,
+)
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+)
 from proemlc_ros.operator.robot import Health, Robot
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-QUERIES = QoSProfile(depth=50)
+RELIABLE = QoSProfile(depth=50)
 # The value among the diagnostics that the learning curve is drawn from.
-LOSS_KEY = 'rolling Hamming loss'
+LOSS_KEY = 'Rolling Hamming loss'
 
 Post = Callable[..., Any]
 
@@ -44,7 +59,9 @@ class ClassifierTopics:
         listen(FeatureVector, 'features', self._on_features, qos_profile_sensor_data)
         listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
         labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
-        listen(LabelQuery, 'queries', self._on_query, QUERIES)
+        listen(LabelQuery, 'queries', self._on_query, RELIABLE)
+        listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)
+        listen(ModelEvent, 'events', self._on_event, RELIABLE)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         # As resolved, so that remapping and namespaces are seen.
         self.classifier = labels.topic_name.rpartition('/')[0]
@@ -61,14 +78,17 @@ class ClassifierTopics:
     def _on_query(self, message: LabelQuery) -> None:
         self._post(self._robot.on_question, question_of(message))
 
+    def _on_learnt(self, message: LabelAnnotation) -> None:
+        self._post(self._robot.on_taught, annotation_of(message))
+
+    def _on_event(self, message: ModelEvent) -> None:
+        self._post(self._robot.on_event, event_of(message))
+
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if status.hardware_id == self.classifier or self._names(status):
+            if status.hardware_id == self.classifier:
                 self._post(self._robot.on_health, health_of(status), loss_of(status),
                            time.monotonic())
-
-    def _names(self, status: DiagnosticStatus) -> bool:
-        return status.name.split(':')[0].strip('/ ') == self.classifier.strip('/')
 
 
 def health_of(status: DiagnosticStatus) -> Health:
@@ -84,4 +104,4 @@ def loss_of(status: DiagnosticStatus) -> float | None:
         loss = float(text)
     except ValueError:
         return None
-    return loss if loss == loss else None
+    return loss if math.isfinite(loss) else None

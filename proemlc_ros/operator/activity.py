@@ -8,6 +8,8 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
+from proemlc_ros.teaching.events import Event, EventKind
+
 
 @dataclass(frozen=True, slots=True)
 class Deed:
@@ -49,6 +51,21 @@ class ActivityLog:
         deed = Deed(self._count, time.time(), who, text)
         self._deeds.append(deed)
         return deed
+
+
+def describe_event(event: Event) -> str:
+    """Say in words how the model was changed.
+
+    >>> describe_event(Event(EventKind.RENAME, label='cups', new_label='cup'))
+    'renamed cups to cup'
+    """
+    return {
+        EventKind.UNDO: 'took back the last annotation',
+        EventKind.RENAME: f'renamed {event.label} to {event.new_label}',
+        EventKind.REMOVE: f'removed {event.label}',
+        EventKind.RESET: 'reset the model',
+        EventKind.LOAD: f'loaded {event.file_name or "the snapshot"}',
+    }[event.kind]
 
 
 def describe(labels: tuple[str, ...], absent: tuple[str, ...], complete: bool) -> str:

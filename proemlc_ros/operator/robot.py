@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
-from proemlc_ros.operator.activity import ActivityLog, describe
+from proemlc_ros.operator.activity import ActivityLog, describe, describe_event
 from proemlc_ros.operator.curve import LearningCurve
 from proemlc_ros.operator.label_table import LabelTable
 from proemlc_ros.operator.questions import Question, QuestionQueue
 from proemlc_ros.operator.recent import RecentMoments, Sight
+from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.moments import Annotation, Moment
 
 # The classifier gives a sign of life (diagnostics) once a second.
@@ -68,6 +69,7 @@ class Robot:
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
     reachable: bool = False
+    _actors: dict[EventKind, str] = field(default_factory=dict)
     _heard: float = float('-inf')
     _arrivals: deque[float] = field(default_factory=deque)
 
@@ -130,6 +132,14 @@ class Robot:
         self.note(annotation.annotator, f'taught {said}')
         self.settle(annotation.stamp)
 
+    def expect(self, kind: EventKind, who: str) -> None:
+        """Note who is about to change the model, since the announcement will not tell."""
+        self._actors[kind] = who
+
+    def on_event(self, event: Event) -> None:
+        """Note a change of the model."""
+        self.note(self._actors.pop(event.kind, ''), describe_event(event))
+
     def settle(self, stamp: int) -> None:
         """Take a question off the queue."""
         if self.questions.settle(stamp):
@@ -139,9 +149,3 @@ class Robot:
         """Note something that was done to the model."""
         self.activity.add(who, text)
         self.watch(Topic.ACTIVITY)
-
-    def on_lost(self) -> None:
-        """Forget what only a running classifier can vouch for."""
-        self.reachable = False
-        self.health = replace(self.health, level=2, message='no sign of life')
-        self.watch(Topic.HEALTH)

@@ -226,14 +226,16 @@ def test_undo_is_refused_where_somebody_taught_meanwhile():
             refused = await ask(socket, 'undo', seen=0)
             assert not refused['done'] and 'Ben taught bowl' in refused['message']
             assert (await ask(socket, 'undo', seen=1))['done']
+            stand.robot.note('operator 1', 'taught cup')  # one's own deed is no surprise
+            assert (await ask(socket, 'undo', seen=1))['done']
     in_stand(test)
 
 
 @pytest.mark.parametrize(('what', 'content', 'asked'), [
-    ('rename', {'label': 'a', 'new_label': 'b'}, ('rename', '', 'a', 'b')),
-    ('remove', {'label': 'a'}, ('remove', '', 'a')),
-    ('save', {'file_name': 'kitchen'}, ('save', '', 'kitchen')),
-    ('load', {'file_name': ''}, ('load', '', '')),
+    ('rename', {'label': 'a', 'new_label': 'b'}, ('rename', 'operator 1', 'a', 'b')),
+    ('remove', {'label': 'a'}, ('remove', 'operator 1', 'a')),
+    ('save', {'file_name': 'kitchen'}, ('save', 'operator 1', 'kitchen')),
+    ('load', {'file_name': ''}, ('load', 'operator 1', '')),
 ])
 def test_requests_reach_the_classifier(what, content, asked):
     async def test(stand):

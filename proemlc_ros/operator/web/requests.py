@@ -27,10 +27,12 @@ class Requests:
         robot: the shared picture.
         pictures: the camera's pictures.
         actions: the classifier's services.
+        who: the operator's name until another is given.
     """
 
-    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions) -> None:
-        self.who = ''
+    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions,
+                 who: str) -> None:
+        self.who = self._nameless = who
         self._robot = robot
         self._pictures = pictures
         self._actions = actions
@@ -80,13 +82,14 @@ class Requests:
         return reply
 
     async def _undo(self, request: Content) -> Content:
-        """Take back the last annotation, unless somebody taught since the page was drawn."""
-        seen = request.get('seen')
-        log = self._robot.activity
-        if seen is not None and seen != log.last_number:
-            last = log.deeds[-1]
+        """Take back the last annotation, unless somebody else did something meanwhile."""
+        seen = request.get('seen', 0)
+        seen = seen if isinstance(seen, int) else 0
+        missed = [deed for deed in self._robot.activity.deeds
+                  if deed.number > seen and deed.who != self.who]
+        if missed:
             raise OperatorRequestError(
-                f'not undone: meanwhile {last.who or "somebody"} {last.text}; '
+                f'not undone: meanwhile {missed[-1].who or "somebody"} {missed[-1].text}; '
                 'undo again to take that back')
         return reply_of(await self._actions.undo(self.who))
 
@@ -113,7 +116,7 @@ class Requests:
         return {'done': True, 'message': ''}
 
     async def _name(self, request: Content) -> Content:
-        self.who = text(request, 'who').strip()[:40]
+        self.who = text(request, 'who').strip()[:40] or self._nameless
         return {'done': True, 'message': ''}
 
 

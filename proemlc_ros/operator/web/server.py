@@ -69,6 +69,7 @@ class Dashboard:
         self._payloads = Payloads(robot, pictures, classifier)
         self._sessions: set[Session] = set()
         self._sockets: set[web.WebSocketResponse] = set()
+        self._opened = 0
         self._files = static_files()
         self._runner: web.AppRunner | None = None
         self._ticker: asyncio.Task[None] | None = None
@@ -145,7 +146,9 @@ class Dashboard:
         self._sockets.add(socket)
         try:
             await socket.prepare(request)
-            requests = Requests(self._robot, self._pictures, self._actions)
+            self._opened += 1
+            requests = Requests(self._robot, self._pictures, self._actions,
+                                who=f'operator {self._opened}')
             await self._serve(Session(socket, self._payloads, requests, self._settings.max_rate))
         except ConnectionError:
             # The page went away in the middle of a message; it will come back by itself.
