@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import unicodedata
+import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -119,8 +120,13 @@ def _one_each(count: int, values: object, what: str) -> list[object]:
     return listed
 
 
-def _unseen(counts: list[int]) -> Array:
-    return np.where(np.array(counts) > 0, 0.0, -np.inf)
+def _handicap(name: str, count: int) -> float:
+    return _tie_break(name) if count else -np.inf
+
+
+@lru_cache(maxsize=65536)
+def _tie_break(name: str) -> float:
+    return -1e-9 * zlib.crc32(name.encode()) / 2.0 ** 32
 
 
 class LabelTable:
@@ -134,8 +140,9 @@ class LabelTable:
         self.names = list(names)
         self.counts = list(counts) if counts is not None else [0] * len(self.names)
         self.columns = {name: column for column, name in enumerate(self.names, start=1)}
-        # Added to scores: 0 for labels that some sample has shown, -inf for the others.
-        self.unseen = _unseen(self.counts)
+        # Added to scores before labels are chosen: -inf for labels that no sample has shown; next
+        # to nothing for the others, so that equal scores rank the same in every column order.
+        self.handicap: Array = np.array(list(map(_handicap, self.names, self.counts)))
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -158,13 +165,13 @@ class LabelTable:
         self.names.append(name)
         self.counts.append(0)
         self.columns[name] = len(self.names)
-        self.unseen = np.append(self.unseen, -np.inf)
+        self.handicap = np.append(self.handicap, -np.inf)
 
     def count(self, name: str, step: int) -> None:
         """Count one more sample that shows a label; step -1: one less."""
         place = self.columns[name] - 1
         self.counts[place] += step
-        self.unseen[place] = 0.0 if self.counts[place] else -np.inf
+        self.handicap[place] = _handicap(name, self.counts[place])
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name; its column stays."""
@@ -175,13 +182,14 @@ class LabelTable:
         self.names[column - 1] = new_name
         del self.columns[name]
         self.columns[new_name] = column
+        self.handicap[column - 1] = _handicap(new_name, self.counts[column - 1])
 
     def remove(self, name: str) -> int:
         """Remove a label; later columns move up by one. Returns the column it had."""
         column = self.column(name)
         del self.names[column - 1], self.counts[column - 1]
         self.columns = {other: place for place, other in enumerate(self.names, start=1)}
-        self.unseen = _unseen(self.counts)
+        self.handicap = np.delete(self.handicap, column - 1)
         return column
 
     def copy(self) -> LabelTable:

@@ -116,7 +116,7 @@ class Learner:
 
     def judged(self, said: Annotation, targets: Array, scores: Array) -> Array:
         """Return the scores that thresholds are found from: of known answers, of labels seen."""
-        judged: Array = scores[1:] + self.labels.unseen
+        judged: Array = scores[1:] + self.labels.handicap
         if not said.complete:
             judged[targets[1:] == 0.0] = -np.inf
         return judged
@@ -194,7 +194,7 @@ class Learner:
                                  hidden[place])
                     known = max([known, *(self.labels.columns[name] for name in said.present)])
                 if self.thresholds.learns:
-                    self.thresholds.observe(scores[place, 1:] + self.labels.unseen,
+                    self.thresholds.observe(scores[place, 1:] + self.labels.handicap,
                                             targets[place, 1:] > 0.0)
                 self.count(said, 1)
                 self.mass += self.layer.mass(hidden[place])

@@ -29,7 +29,7 @@ def scores(learner: Learner, rows: Rows) -> Array:
 
 def predict(learner: Learner, rows: Rows) -> list[tuple[str, ...]]:
     """Return the predicted labels of each row, best score first."""
-    return [choose(learner, row) for row in scores(learner, rows) + learner.labels.unseen]
+    return [choose(learner, row) for row in scores(learner, rows) + learner.labels.handicap]
 
 
 def novelty(learner: Learner, rows: Rows) -> Array:
@@ -45,7 +45,7 @@ def classify(learner: Learner, vector: Array) -> Classification:
     probe = learner.probe(vector)
     outputs = probe.outputs(learner.ridge)[1:]
     _, leverage = probe.gain(learner.ridge)
-    return Classification(choose(learner, outputs + learner.labels.unseen), outputs.copy(),
+    return Classification(choose(learner, outputs + learner.labels.handicap), outputs.copy(),
                           novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names))
 
 

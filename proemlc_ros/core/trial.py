@@ -33,7 +33,7 @@ class Trial:
     def record(self, learner: Learner, known: int, outputs: Array, leverage: float,
                hidden: Array) -> None:
         """Note one sample: its outputs, unnamed label first, when `known` labels were known."""
-        scores = outputs[1:known + 1] + learner.labels.unseen[:known]
+        scores = outputs[1:known + 1] + learner.labels.handicap[:known]
         self._labels.append(choose(learner, scores))
         self._outputs.append(outputs)
         self._novelty.append(novelty_of(learner, hidden, leverage))

@@ -1,0 +1,130 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that depend on the first samples: provisional, then fixed, and always exact."""
+
+import numpy as np
+import pytest
+from core_reference import batch_scores, plain, samples
+
+from proemlc_ros import errors
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.layers import make_layer
+
+X, ANNOTATIONS = samples(90)
+
+
+def warming(**settings):
+    return plain(**{'activation': 'laplacian', 'warmup': 50, **settings})
+
+
+@pytest.mark.parametrize('count', [1, 2, 3, 7, 8, 31, 49, 50, 51, 90])
+def test_at_any_time_the_model_is_exact_for_its_layer(count):
+    model = warming()
+    for x, said in zip(X[:count], ANNOTATIONS[:count]):
+        model.learn(x, said)
+    assert model.warming_up == (count < 50)
+    drawn_from = 50 if count >= 50 else 2 ** int(np.log2(count))
+    layer = make_layer(model.options, 7, X[:drawn_from])
+    np.testing.assert_array_equal(model.hidden(X), layer.rows(X))
+    np.testing.assert_allclose(
+        model.scores(X), batch_scores(model, X[:count], ANNOTATIONS[:count], X), atol=1e-8)
+
+
+def test_a_layer_once_fixed_never_changes():
+    model = warming()
+    model.learn(X[:50], ANNOTATIONS[:50])
+    before = model.hidden(X)
+    model.learn(X[50:], ANNOTATIONS[50:])
+    model.unlearn(X, ANNOTATIONS)
+    np.testing.assert_array_equal(model.hidden(X), before)
+    assert not model.warming_up
+
+
+def test_the_layer_can_be_fixed_early():
+    model = warming()
+    model.fix_layer()  # nothing to fix it with
+    assert model.warming_up
+    model.learn(X[:20], ANNOTATIONS[:20])
+    model.fix_layer()
+    assert not model.warming_up
+    np.testing.assert_array_equal(model.hidden(X), make_layer(model.options, 7, X[:20]).rows(X))
+    np.testing.assert_allclose(model.scores(X), batch_scores(model, X[:20], ANNOTATIONS[:20], X),
+                               atol=1e-8)
+
+
+def test_an_initial_block_fixes_the_layer():
+    model = warming()
+    model.learn_initial(X[:30], ANNOTATIONS[:30])
+    assert not model.warming_up
+    np.testing.assert_array_equal(model.hidden(X), make_layer(model.options, 7, X[:30]).rows(X))
+
+
+def test_an_initial_block_keeps_a_layer_that_is_fixed():
+    first = warming()
+    first.learn(X, ANNOTATIONS)
+    second = first.empty_copy()
+    second.learn_initial(X[:30], ANNOTATIONS[:30])
+    np.testing.assert_array_equal(second.hidden(X), first.hidden(X))
+
+
+def test_undo_in_the_warm_up_is_as_if_never_learnt():
+    model, never = warming(), warming()
+    model.learn(X[:40], ANNOTATIONS[:40])
+    model.unlearn(X[10:20], ANNOTATIONS[10:20])
+    never.learn(np.delete(X[:40], range(10, 20), axis=0), ANNOTATIONS[:10] + ANNOTATIONS[20:40])
+    assert model.labels == never.labels
+    np.testing.assert_allclose(model.scores(X), never.scores(X), atol=1e-10)
+    model.unlearn(X[:10], ANNOTATIONS[:10])
+    model.unlearn(X[20:40], ANNOTATIONS[20:40])
+    assert model.samples == 0 and set(model.labels) == set(never.labels)
+    model.learn(X[0], ['cup'])
+    assert model.samples == 1
+
+
+def test_a_label_whose_samples_were_all_undone_stays_known():
+    model = warming()
+    model.learn(X[:10], [('cup',)] * 10)
+    model.learn(X[10], ['ghost'])
+    model.unlearn(X[10], ['ghost'])
+    assert (model.labels, model.counts) == (['cup', 'ghost'], [10, 0])
+    model.learn(X[11:60], [('cup',)] * 49)
+    assert model.labels == ['cup', 'ghost']
+
+
+def test_renaming_and_removing_reach_the_kept_samples():
+    model = warming(labels=['first', 'second'])
+    model.learn(X[:20], [('cup', 'first')] * 20)
+    model.rename_label('cup', 'mug')
+    model.rename_label('first', 'one')
+    model.remove_label('second')
+    model.learn(X[20:60], [('mug',)] * 40)  # the layer is drawn again and all is relearnt
+    assert model.labels == ['one', 'mug']
+    assert model.counts == [20, 60]
+
+
+def test_an_error_in_the_warm_up_changes_nothing():
+    model = warming(activation='relu', scaling='standard')
+    model.learn(X[:20], ANNOTATIONS[:20])
+    before = model.to_bytes()
+    bad = np.vstack([X[20:40], np.full((1, 7), 1e60)])
+    for call in (model.learn, model.test_then_train):
+        with pytest.raises(errors.TooLargeError):
+            call(bad, [('new',)] * 21)
+        assert model.to_bytes() == before
+
+
+def test_labels_before_the_first_sample_can_be_changed():
+    model = warming(labels=['a', 'b'])
+    model.rename_label('a', 'c')
+    model.remove_label('b')
+    assert model.labels == ['c']
+    model.learn(X[0], ['c'])
+    assert model.labels == ['c']
+
+
+def test_memory_is_given_back_when_the_layer_is_fixed():
+    model = ProEMLC(hidden_size=5, warmup=2000)
+    model.learn(np.random.default_rng(0).normal(size=(1999, 50)), [()] * 1999)
+    waiting = model.memory_bytes
+    model.learn(np.ones(50), [])
+    assert model.memory_bytes < waiting - 1999 * 50 * 8 + 50_000
