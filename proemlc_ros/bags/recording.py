@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
-from rosbags.typesys.store import Typestore
 
 from proemlc_ros.errors import BagError
 
 from .files import paths_to_open, storage_files
-from .message_types import TrialReader, full_type_name, types_of
+from .message_types import TrialReader, default_types, full_type_name, types_of
 from .topics import Record, Topic, describe
 
 if TYPE_CHECKING:
@@ -70,10 +69,11 @@ class Recording:
         """Close the files."""
         self._stack.close()
 
-    @property
-    def types(self) -> Typestore:
-        """The message types of the recording."""
-        return self._types
+    def has_our(self, type_name: str) -> bool:
+        """Whether the recording has a type in the form that it has here."""
+        ours = default_types().fielddefs
+        return self._types is default_types() or (
+            self._types.fielddefs[type_name][1] == ours[type_name][1])
 
     @property
     def connections(self) -> list[Connection]:
@@ -130,8 +130,13 @@ class Recording:
             message = decode[connection.topic](data, time)
             if message is not None:
                 yield Record(by_name[connection.topic], time, message)
+        self.note_unreadable()
+
+    def note_unreadable(self) -> None:
+        """Note how many messages could not be read, once all have been tried."""
         if self._unreadable:
             self.notes.append(f'{self._unreadable} messages could not be read and were left out')
+            self._unreadable = 0
 
     def raw(self, names: set[str]) -> Iterator[tuple[Connection, int, bytes]]:
         """Read serialized messages of the named topics in recorded order.

@@ -16,6 +16,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.moments import Annotation, Moment
 
+from .cdr import read_annotation, read_moment
 from .recording import Recording
 from .topics import Topic
 
@@ -49,13 +50,26 @@ class Sources:
     """The topics of one recording that teach, and how each is read."""
 
     readers: dict[str, Callable[[Any, int], list[Taught]]] = field(default_factory=dict)
+    shortcuts: dict[str, Callable[[bytes], Taught | None]] = field(default_factory=dict)
     topics: list[Topic] = field(default_factory=list)
     rejects: Counter[str] = field(default_factory=Counter)
 
-    def add(self, topic: Topic, read: Callable[[Any, int], list[Taught]]) -> None:
-        """Read a topic's messages with a function of message and time."""
+    def add(
+        self, topic: Topic, read: Callable[[Any, int], list[Taught]],
+        shortcut: Callable[[bytes], Taught | None] | None = None,
+    ) -> None:
+        """Read a topic's messages.
+
+        Args:
+            topic: The topic.
+            read: From message and time to what it teaches.
+            shortcut: From serialized message to what it teaches, None where that fails.
+
+        """
         self.topics.append(topic)
         self.readers[topic.name] = read
+        if shortcut is not None:
+            self.shortcuts[topic.name] = shortcut
 
     @property
     def count(self) -> int:
@@ -64,10 +78,19 @@ class Sources:
 
     def stream(self, bag: Recording) -> Iterator[tuple[int, Taught]]:
         """Yield what the recording teaches, with the time it was recorded at, in that order."""
-        readers = self.readers
-        for topic, time, message in bag.records(self.topics):
-            for item in readers[topic.name](message, time):
+        decode = {topic.name: bag.decoder(topic) for topic in self.topics}
+        for connection, time, data in bag.raw(set(decode)):
+            name = connection.topic
+            shortcut = self.shortcuts.get(name)
+            item = shortcut(data) if shortcut is not None else None
+            if item is not None:
                 yield time, item
+                continue
+            message = decode[name](data, time)
+            if message is not None:
+                for item in self.readers[name](message, time):
+                    yield time, item
+        bag.note_unreadable()
 
 
 def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
@@ -85,7 +108,8 @@ def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
     choice = choice or Choice()
     sources = Sources()
     for topic in _annotation_topics(bag, choice):
-        sources.add(topic, lambda message, _: [conversions.annotation_of(message)])
+        sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
+                    read_annotation if bag.has_our(topic.type) else None)
     for topic in bag.of_type(conversions.EVENT_TYPE):
         sources.add(topic, lambda message, _: [conversions.event_of(message)])
     if choice.sensors is not None:
@@ -93,7 +117,7 @@ def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
         return sources
     topic = _feature_topic(bag, choice)
     if topic is not None:
-        _add_features(sources, topic)
+        _add_features(bag, sources, topic)
     elif not sources.topics or not _carries_features(bag, sources.topics[0]):
         # Imported late: the extractors need OpenCV, which takes its time.
         from .sensors import default_pipeline
@@ -126,13 +150,14 @@ def _feature_topic(bag: Recording, choice: Choice) -> Topic | None:
     return found[0] if found else None
 
 
-def _add_features(sources: Sources, topic: Topic) -> None:
+def _add_features(bag: Recording, sources: Sources, topic: Topic) -> None:
     if topic.type == FLOAT_ARRAY_TYPE:
         # It has no header: like the node, take the time of arrival.
         sources.add(topic, lambda message, time: [
             Moment(time, np.asarray(message.data, np.float32))])
     else:
-        sources.add(topic, lambda message, _: [conversions.moment_of(message)])
+        sources.add(topic, lambda message, _: [conversions.moment_of(message)],
+                    read_moment if bag.has_our(topic.type) else None)
 
 
 def _carries_features(bag: Recording, topic: Topic) -> bool:

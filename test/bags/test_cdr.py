@@ -1,0 +1,84 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The short way from bytes to moments and annotations, against the library's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proemlc_ros import conversions
+from proemlc_ros.bags.cdr import read_annotation, read_moment
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.teaching.moments import Annotation, Moment
+
+MESSAGES = RosbagsMessages()
+stamps = st.integers(0, 2**31 * 10**9 - 1)
+texts = st.text(st.characters(exclude_characters='\0', exclude_categories=['Cs']), max_size=9)
+names = st.lists(texts, max_size=4).map(tuple)
+vectors = st.lists(st.floats(width=32, allow_nan=False), max_size=9).map(
+    lambda values: np.array(values, np.float32))
+
+
+def features_data(moment, frame_id=''):
+    message = conversions.moment_message(MESSAGES, moment, frame_id)
+    return MESSAGES.serialize(message, conversions.FEATURES_TYPE)
+
+
+def annotation_data(annotation):
+    message = conversions.annotation_message(MESSAGES, annotation)
+    return MESSAGES.serialize(message, conversions.ANNOTATION_TYPE)
+
+
+@given(stamps, vectors, texts, texts)
+@settings(deadline=None)
+def test_feature_vectors(stamp, values, extractor, frame_id):
+    data = features_data(Moment(stamp, values, extractor), frame_id)
+    expected = conversions.moment_of(MESSAGES.deserialize(data, conversions.FEATURES_TYPE))
+    found = read_moment(data)
+    assert (found.stamp, found.extractor) == (expected.stamp, expected.extractor)
+    np.testing.assert_array_equal(found.data, expected.data)
+
+
+@given(stamps, names, names, st.booleans(), vectors, texts, texts)
+@settings(deadline=None)
+def test_annotations(stamp, labels, absent, complete, values, extractor, annotator):
+    data = annotation_data(
+        Annotation(stamp, labels, absent, complete, values, extractor, annotator))
+    expected = conversions.annotation_of(MESSAGES.deserialize(data, conversions.ANNOTATION_TYPE))
+    found = read_annotation(data)
+    for name in ('stamp', 'labels', 'absent', 'complete', 'extractor', 'annotator'):
+        assert getattr(found, name) == getattr(expected, name)
+    np.testing.assert_equal(found.features, expected.features)
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_whatever_is_not_plain_is_left_to_the_library(data):
+    """Cut or altered bytes give None or what the library gives, never anything else."""
+    original = annotation_data(Annotation(5, ('cup', 'red'), features=np.ones(3, np.float32)))
+    changed = bytearray(original)
+    for _ in range(data.draw(st.integers(0, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    changed = bytes(changed[:data.draw(st.integers(0, len(changed)))])
+    for read, convert, name in (
+            (read_annotation, conversions.annotation_of, conversions.ANNOTATION_TYPE),
+            (read_moment, conversions.moment_of, conversions.FEATURES_TYPE)):
+        found = read(changed)
+        if found is not None:
+            expected = convert(MESSAGES.deserialize(changed, name))
+            assert found.stamp == expected.stamp and found.extractor == expected.extractor
+
+
+def test_big_endian_is_left_to_the_library():
+    message = conversions.moment_message(MESSAGES, Moment(5, np.ones(2, np.float32)))
+    data = bytes(MESSAGES.store.serialize_cdr(
+        message, conversions.FEATURES_TYPE, little_endian=False))
+    assert read_moment(data) is None
+    assert MESSAGES.deserialize(data, conversions.FEATURES_TYPE).data[1] == 1
+
+
+@pytest.mark.parametrize('extra', [1, 4, 9])
+def test_bytes_too_many(extra):
+    data = features_data(Moment(5, np.ones(2, np.float32), 'x/1')) + bytes(extra)
+    assert (read_moment(data) is None) == (extra > 3)
