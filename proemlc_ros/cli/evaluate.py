@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -77,14 +78,12 @@ def run(args: argparse.Namespace) -> int:
     results = []
     total = recordings.count()
     for number, (name, model) in enumerate(models):
-        replay = Replay(model, not args.frozen, recordings.rules)
-        with ProgressBar(total, name) as bar:
+        with ProgressBar(total, name) as bar, ExitStack() as stack:
+            write = None
             if args.predictions and number == 0:
-                with PredictionFile(args.predictions) as file:
-                    replay.on_prediction = file.write
-                    results.append(run_once(recordings, replay, name, bar.advance))
-            else:
-                results.append(run_once(recordings, replay, name, bar.advance))
+                write = stack.enter_context(PredictionFile(args.predictions)).write
+            replay = Replay(model, not args.frozen, recordings.rules, write)
+            results.append(run_once(recordings, replay, name, bar.advance))
     _show(results)
     _write(args, results)
     return _judge(results, above, below)

@@ -84,7 +84,7 @@ def result_of(
         name, replay.model.options.as_dict(), replay.learning, tally.samples, replay.vectors,
         seconds, tally.metrics(), _labels(tally, start),
         {one.name: dict(one.mistaken_for) for one in tally.labels.values() if one.mistaken_for},
-        tally.curve.points(), latency, dict(replay.rejects), notes)
+        tally.curve.points(), latency, dict(replay.all_rejects), notes)
 
 
 def _labels(tally: OutcomeTally, start: int) -> list[LabelResult]:

@@ -98,7 +98,7 @@ def _counted(
 
 def _stamp_notes(replay: Replay) -> list[str]:
     notes = []
-    matcher = replay.intake.matcher
+    matcher = replay.steps.intake.matcher
     if matcher.duplicates:
         notes.append(f'{matcher.duplicates} feature vectors had the stamp of another one; '
                      'the later one counted')

@@ -22,7 +22,7 @@ from proemlc_ros.core.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
 
-from .matched import MatchedAnnotations, samples_of
+from .matched import MatchedAnnotations
 from .replay import Replay
 from .runs import Recordings
 
@@ -70,8 +70,8 @@ def layer_model(recordings: Recordings, settings: dict[str, object]) -> ProEMLC:
     """
     model = ProEMLC(**settings)
     for path in recordings.paths:
-        for block in MatchedAnnotations(recordings, path, model).blocks():
-            model.learn(*samples_of(block))
+        for block in MatchedAnnotations(recordings, path, model):
+            model.learn(block.rows, **block.statements())
             if not model.warming_up:
                 return model.empty_copy()
     if not model.samples:
@@ -97,15 +97,15 @@ def sums_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> BagSums:
             return _sums_of_journal(model, recordings, bag)
     matched = MatchedAnnotations(recordings, path, model)
     sums = model.partial_sums()
-    for block in matched.blocks():
-        sums.add(*samples_of(block))
+    for block in matched:
+        sums.add(block.rows, **block.statements())
     return BagSums(sums, matched.rejects, matched.extractor, matched.notes)
 
 
 def _sums_of_journal(model: ProEMLC, recordings: Recordings, bag: Recording) -> BagSums:
     replay = Replay(model.copy(), True, recordings.rules)
     replay.play(find_sources(bag, recordings.choice).stream(bag))
-    return BagSums(replay.model.learnt_sums(), replay.rejects, replay.intake.extractor,
+    return BagSums(replay.model.learnt_sums(), replay.all_rejects, replay.steps.intake.extractor,
                    [f'{bag.path.name}: {note}' for note in bag.notes])
 
 
@@ -118,8 +118,8 @@ def evidence_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> Thres
     with Recording(path, recordings.best_effort) as bag:
         if bag.of_type(EVENT_TYPE):
             return evidence
-    for block in MatchedAnnotations(recordings, path, model).blocks():
-        evidence.merge(model.leave_one_out(*samples_of(block)))
+    for block in MatchedAnnotations(recordings, path, model):
+        evidence.merge(model.leave_one_out(block.rows, **block.statements()))
     return evidence
 
 

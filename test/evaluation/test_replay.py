@@ -38,9 +38,7 @@ def by_hand(model, samples):
 
 def played(path, model, **options):
     predictions = []
-    replay = Replay(model, **options)
-    if options.get('on_prediction', True):
-        replay.on_prediction = lambda moment, said: predictions.append(said)
+    replay = Replay(model, on_prediction=lambda _, said: predictions.append(said), **options)
     with Recording(path) as recording:
         replay.play(find_sources(recording).stream(recording))
     return replay, predictions
@@ -51,7 +49,7 @@ def test_a_recording_gives_what_its_arrays_give(bag, samples):
     replay, predictions = played(bag, small_model())
     assert replay.tally.metrics() == tally.metrics()
     assert replay.tally.curve.points() == tally.curve.points()
-    assert (replay.vectors, replay.tally.samples, replay.rejects) == (400, 400, {})
+    assert (replay.vectors, replay.tally.samples, replay.all_rejects) == (400, 400, {})
     for one, other in zip(predictions, expected, strict=True):
         assert one.labels == other.labels and one.names == other.names
         np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)
@@ -121,13 +119,13 @@ def test_the_rules_of_the_node(tmp_path):
 
     def spy(rows, labels, **more):
         learnt.extend((tuple(row), *names) for row, names in zip(rows, labels, strict=True))
-        return original(rows, labels, **more)
+        return original(rows, labels=labels, **more)
 
     model.test_then_train = spy
     replay, _ = played(tmp_path / 'bag', model, rules=MatchingRules(tolerance=0.1))
     assert learnt == [((1, 0), 'exact'), ((0, 1), 'early'), ((1, 1), 'newest'),
                       ((0, 1), 'nearest'), ((5, 5), 'carried')]
-    assert replay.rejects == {'wrong_width': 1, 'not_finite': 1, 'unknown_stamp': 1,
+    assert replay.all_rejects == {'wrong_width': 1, 'not_finite': 1, 'unknown_stamp': 1,
                               'bad_label': 1}
 
 
@@ -149,7 +147,7 @@ def test_events_of_a_journal_are_repeated(samples):
     np.testing.assert_allclose(replay.model.scores(rows), model.scores(rows), atol=1e-9)
     replay.play([(63, Event(EventKind.RESET)), (64, Event(EventKind.LOAD, file_name='x'))])
     assert replay.model.labels == [] and replay.model.samples == 0
-    assert replay.rejects == {'model_file_of_another_place': 1}
+    assert replay.all_rejects == {'model_file_of_another_place': 1}
 
 
 def test_a_sample_that_the_model_refuses_costs_only_itself(samples):
@@ -160,7 +158,7 @@ def test_a_sample_that_the_model_refuses_costs_only_itself(samples):
     replay = Replay(small_model())
     replay.play(stream)
     assert replay.tally.samples == 20 == replay.model.samples
-    assert replay.rejects == {'too_large': 1}
+    assert replay.all_rejects == {'too_large': 1}
 
 
 def test_another_extractor_is_refused(tmp_path, samples):
@@ -171,7 +169,7 @@ def test_another_extractor_is_refused(tmp_path, samples):
             bag.write_annotation(Annotation(stamp, ('cup',)), stamp + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 2
-    assert replay.rejects['extractor_changed'] == 1
+    assert replay.all_rejects['extractor_changed'] == 1
 
 
 def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
@@ -181,18 +179,17 @@ def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
             bag.write_annotation(Annotation(stamp * SECOND, samples[number][1]), number + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 5
-    assert (replay.intake.matcher.duplicates, replay.intake.matcher.jumps) == (1, 1)
+    assert (replay.steps.intake.matcher.duplicates, replay.steps.intake.matcher.jumps) == (1, 1)
 
 
 def test_sensor_topics_through_the_extractors(shared, tmp_path):
     from proemlc_ros.bags.sensors import extracting
-    replay = Replay(small_model())
+    moments = []
+    replay = Replay(small_model(), on_prediction=lambda moment, _: moments.append(moment))
     with Recording(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag:
-        predictions = []
-        replay.on_prediction = lambda moment, said: predictions.append(moment)
         replay.play(find_sources(bag).stream(bag))
     assert replay.vectors == 277
-    assert {moment.extractor.split('/')[0] for moment in predictions} == {'laser_profile'}
+    assert {moment.extractor.split('/')[0] for moment in moments} == {'laser_profile'}
     with Recording(shared / 'bags' / 'webots_walker') as bag:
         choice = Choice(sensors=lambda bag: extracting(bag, {'/scan': 'laser_profile'}))
         replay = Replay(small_model())

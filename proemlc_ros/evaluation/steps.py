@@ -1,0 +1,150 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""From what a recording says to what a model is to do, through the node's own door.
+
+Annotations come out with their features and in blocks: learning a block gives the same as learning
+its samples one by one, and is much faster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from proemlc_ros.bags.sources import Taught
+from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.teaching.events import Event, EventKind
+from proemlc_ros.teaching.intake import Intake, cause_of
+from proemlc_ros.teaching.matching import Answer
+from proemlc_ros.teaching.moments import Annotation, Moment
+
+# Annotations in a block, at most.
+BLOCK = 128
+# Later than any event: settles everything that still waits.
+_END = 2**63
+
+
+@dataclass
+class Block:
+    """Annotations in the order to be learnt in, each with its features.
+
+    Attributes:
+        said: The annotations.
+        times: When each could be learnt, in nanoseconds.
+
+    """
+
+    said: list[Annotation] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Return the number of annotations."""
+        return len(self.said)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The features, one row an annotation."""
+        return np.array([one.features for one in self.said])
+
+    def statements(self) -> dict[str, list]:
+        """Return labels, absent and complete as the learner takes them."""
+        return {'labels': [one.labels for one in self.said],
+                'absent': [one.absent for one in self.said],
+                'complete': [one.complete for one in self.said]}
+
+
+Step = Block | Moment | Event
+
+
+class Steps:
+    """Takes recordings in and gives out steps.
+
+    Args:
+        intake: The door; it remembers width and extractor.
+        known: Labels that are known before.
+        vectors: Whether every feature vector is a step of its own, to be predicted on arrival.
+
+    Attributes:
+        rejects: Numbers of what was refused, by cause.
+        vectors_seen: Number of feature vectors accepted.
+
+    """
+
+    def __init__(self, intake: Intake, known: Iterable[str] = (), vectors: bool = False) -> None:
+        """Start with nothing waiting."""
+        self.intake = intake
+        self.vectors = vectors
+        self.rejects: Counter[str] = Counter()
+        self.vectors_seen = 0
+        self._known = dict.fromkeys(known)
+        self._block = Block()
+
+    def of(self, stream: Iterable[tuple[int, Taught]]) -> Iterator[Step]:
+        """Yield the steps of one recording, from what it says and when."""
+        now = 0
+        matcher = self.intake.matcher
+        for now, item in stream:
+            if matcher.held:
+                self._collect(self.intake.expire(now), now)
+            if isinstance(item, Event) or (self.vectors and isinstance(item, Moment)):
+                yield from self._emptied()
+            try:
+                if isinstance(item, Moment):
+                    yield from self._see(item, now)
+                elif isinstance(item, Annotation):
+                    answer = self.intake.annotate(item, self._known, now)
+                    if answer is not None:
+                        self._collect((answer,), now)
+                else:
+                    self._follow(item)
+                    yield item
+            except ProEMLCError as error:
+                self.rejects[cause_of(error)] += 1
+            if len(self._block) >= BLOCK:
+                yield from self._emptied()
+        self._collect(self.intake.expire(_END), now)
+        matcher.clear()
+        yield from self._emptied()
+
+    def _see(self, moment: Moment, now: int) -> Iterator[Step]:
+        self.intake.check(moment)
+        self.vectors_seen += 1
+        if self.vectors:
+            yield moment
+        answers = self.intake.add(moment, now)
+        if answers:
+            self._collect(answers, now)
+
+    def _collect(self, answers: Iterable[Answer], now: int) -> None:
+        for answer in answers:
+            if answer.error is not None:
+                self.rejects[cause_of(answer.error)] += 1
+                continue
+            said = answer.annotation
+            if not self.intake.extractor:
+                self.intake.extractor = said.extractor
+            if self.intake.width is None:
+                self.intake.width = said.features.size
+            for name in said.labels:
+                self._known[name] = None
+            self._block.said.append(said)
+            self._block.times.append(now)
+
+    def _emptied(self) -> Iterator[Step]:
+        if self._block.said:
+            block, self._block = self._block, Block()
+            yield block
+
+    def _follow(self, event: Event) -> None:
+        """Keep up with the labels that there are."""
+        if event.kind is EventKind.RENAME and event.label in self._known:
+            del self._known[event.label]
+            self._known[event.new_label] = None
+        elif event.kind is EventKind.REMOVE:
+            self._known.pop(event.label, None)
+        elif event.kind is EventKind.RESET:
+            self._known.clear()
+            self.intake.restart(None, '')
