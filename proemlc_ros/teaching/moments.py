@@ -55,6 +55,10 @@ class Annotation:
         return replace(
             self, stamp=moment.stamp, features=moment.data, extractor=moment.extractor)
 
+    def bare(self) -> Annotation:
+        """Return the same statement without the values."""
+        return replace(self, features=None)
+
     def renamed(self, old: str, new: str) -> Annotation:
         """Return the same statement after a label got another name."""
         return replace(self, labels=_renamed(self.labels, old, new),

@@ -1,0 +1,3 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The ROS 2 nodes; the only code that needs rclpy."""

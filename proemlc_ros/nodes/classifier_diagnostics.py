@@ -1,0 +1,88 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The classifier's state as diagnostic_updater would publish it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from proemlc_ros.teaching.classroom import Classroom
+
+
+class ClassifierDiagnostics:
+    """Makes one diagnostic status a second.
+
+    Args:
+        node_name: fully qualified.
+    """
+
+    def __init__(self, node_name: str) -> None:
+        # diagnostic_updater's form: the node's name, a colon, the name of the task.
+        self._name = f'{node_name.lstrip("/")}: classifier'
+        self._node_name = node_name
+        self._rejected = 0
+
+    def message(self, stamp: object, state: str, classroom: Classroom | None) -> DiagnosticArray:
+        """Return the message to publish.
+
+        Args:
+            stamp: builtin_interfaces Time.
+            state: of the lifecycle, in words.
+            classroom: None where the node is not configured.
+        """
+        status = DiagnosticStatus(name=self._name, hardware_id=self._node_name)
+        values = [('Lifecycle state', state)]
+        status.level, status.message = DiagnosticStatus.OK, state
+        if classroom is not None:
+            values += self._values(classroom)
+            rejected = sum(classroom.statistics.rejects.values())
+            if rejected > self._rejected:
+                status.level = DiagnosticStatus.WARN
+                status.message = f'{rejected - self._rejected} messages refused in the last second'
+            self._rejected = rejected
+        status.values = [KeyValue(key=key, value=value) for key, value in values]
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = stamp
+        return message
+
+    def _values(self, classroom: Classroom) -> Iterator[tuple[str, str]]:
+        statistics, session = classroom.statistics, classroom.session
+        now = time.monotonic_ns()
+        yield 'Feature rate (Hz)', f'{statistics.features.read(now):.2f}'
+        yield 'Prediction rate (Hz)', f'{statistics.predictions.read(now):.2f}'
+        yield 'Annotation rate (Hz)', f'{statistics.annotations.read(now):.2f}'
+        median, high = statistics.latency.percentiles((50, 95))
+        yield 'Latency p50 (ms)', _number(median)
+        yield 'Latency p95 (ms)', _number(high)
+        model = session.pupil.model
+        yield 'Samples learnt', str(model.samples)
+        yield 'Labels', str(len(model.labels))
+        yield 'Label set version', str(session.pupil.version)
+        loss = session.pupil.hamming.loss
+        yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
+        yield 'Model memory (MB)', f'{model.memory_bytes / 1e6:.1f}'
+        yield 'Hidden layer', 'waits for more samples' if model.warming_up else 'fixed'
+        yield 'Buffered vectors', str(len(classroom.intake.matcher))
+        yield 'Held annotations', str(classroom.intake.matcher.held)
+        yield 'Clock jumps', str(classroom.intake.matcher.jumps)
+        yield 'Queries', str(statistics.queries)
+        yield 'Journal entries', str(session.journal.last_number)
+        yield 'Journal size (MB)', f'{session.journal.size / 1e6:.2f}'
+        yield 'Journal age (s)', _age(session.journal.last_write)
+        yield 'Snapshot age (s)', _age(session.snapshot_time)
+        yield 'Entries since snapshot', str(session.unsaved)
+        yield 'Rejected', str(sum(statistics.rejects.values()))
+        for cause, count in sorted(statistics.rejects.items()):
+            yield f'Rejected: {cause}', str(count)
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return 'none yet' if math.isnan(value) else f'{value:.{digits}f}'
+
+
+def _age(written: int | None) -> str:
+    return 'none yet' if written is None else f'{max(time.time_ns() - written, 0) * 1e-9:.1f}'

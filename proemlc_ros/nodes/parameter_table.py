@@ -1,0 +1,130 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters that are declared once: name, default, range, meaning, and whether they may change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from proemlc_ros.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One parameter.
+
+    Args:
+        name: as users write it.
+        default: its type is the parameter's type.
+        description: what it means, with the unit.
+        least: smallest value of a number, None for no bound.
+        most: largest value of a number, None for no bound.
+        choices: allowed texts; empty allows any.
+        runtime: whether it may change while the node runs.
+    """
+
+    name: str
+    default: bool | int | float | str
+    description: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    runtime: bool = False
+
+    def check(self, value: object) -> None:
+        """Refuse a value that is not allowed.
+
+        Raises:
+            ParameterError: with the name, the value and what is allowed.
+        """
+        if type(value) is not type(self.default):
+            raise ParameterError(f'{self.name} is {value!r}; it must be of type '
+                                 f'{type(self.default).__name__}')
+        if self.choices and value not in self.choices:
+            raise ParameterError(f'{self.name} is {value!r}; it must be one of '
+                                 f'{", ".join(self.choices)}')
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f'{self.name} is {value!r}; it must be a finite number')
+        if self.least is not None and not self.least <= value <= self.most:
+            raise ParameterError(f'{self.name} is {value!r}; it must be from {self.least:g} to '
+                                 f'{self.most:g}')
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return what ROS tools show of the parameter."""
+        constraints = f'one of {", ".join(self.choices)}' if self.choices else ''
+        descriptor = ParameterDescriptor(
+            name=self.name, description=self.description, read_only=not self.runtime,
+            additional_constraints=constraints)
+        if self.least is not None and isinstance(self.default, float):
+            descriptor.floating_point_range = [FloatingPointRange(
+                from_value=float(self.least), to_value=float(self.most))]
+        elif self.least is not None:
+            descriptor.integer_range = [IntegerRange(
+                from_value=int(self.least), to_value=int(self.most), step=1)]
+        return descriptor
+
+
+class ParameterTable:
+    """Declares parameters on a node and keeps their values.
+
+    Args:
+        node: whose parameters these are.
+        table: all of them.
+        on_change: called with the new values after parameters changed at run time.
+
+    Raises:
+        ParameterError: an initial value is not allowed.
+    """
+
+    def __init__(self, node: Node, table: Iterable[Declared],
+                 on_change: Callable[[SimpleNamespace], None]) -> None:
+        self._table = {entry.name: entry for entry in table}
+        self._on_change = on_change
+        self.values = SimpleNamespace()
+        for entry in self._table.values():
+            setattr(self.values, entry.name, self._declare(node, entry))
+        node.add_on_set_parameters_callback(self._check)
+        node.add_post_set_parameters_callback(self._apply)
+
+    def _declare(self, node: Node, entry: Declared) -> Any:
+        # Anything is taken at first, so that the refusal is ours and says what is allowed.
+        given = node._parameter_overrides.get(entry.name)
+        if given is not None:
+            value = given.value
+            if isinstance(entry.default, float) and type(value) is int:
+                value = float(value)  # "1" for "1.0" in a file is what people write.
+            entry.check(value)
+        else:
+            value = entry.default
+        node.declare_parameter(entry.name, value, entry.descriptor(),
+                               ignore_override=True)
+        return value
+
+    def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
+        try:
+            for parameter in parameters:
+                if parameter.name in self._table:
+                    self._table[parameter.name].check(parameter.value)
+        except ParameterError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _apply(self, parameters: Sequence[Parameter]) -> None:
+        ours = [parameter for parameter in parameters if parameter.name in self._table]
+        for parameter in ours:
+            setattr(self.values, parameter.name, parameter.value)
+        if ours:
+            self._on_change(self.values)
