@@ -9,7 +9,7 @@
 build_digest() {
   (cd "$root" && {
     sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml
-    ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null
+    ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null || true
   } | sha256sum)
 }
 
@@ -19,11 +19,11 @@ made() { [ "$(cat "$stamps/$1" 2> /dev/null)" = "$2" ]; }
 # mark STEP DIGEST: remember that a step is finished. Written last, so an interrupted step runs again.
 mark() { mkdir -p "$stamps" && echo "$2" > "$stamps/$1"; }
 
-# logged WHAT COMMAND...: say what is done, keep the output in the log, return the exit code.
+# logged WHAT COMMAND...: say what is done, keep its output as the log, return the exit code.
 logged() {
   echo "proemlc: $1" >&2
   shift
-  "$@" >> "$log" 2>&1
+  "$@" > "$log" 2>&1
 }
 
 # exclusively FUNCTION ARGS...: run it while no other ./proemlc of this folder sets up.

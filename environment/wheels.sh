@@ -96,7 +96,8 @@ install_locked() {
 }
 
 explain_pip() {
-  if grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|timed out' "$log"; then
+  # Where pip reaches no index, it may say no more than that it knows no version at all.
+  if grep -qE 'NewConnectionError|NameResolutionError|timed out|from versions: none' "$log"; then
     fail "the package index cannot be reached; check the network (or pip's proxy and index" \
       "settings), then run this again. Details: $log"
   fi

@@ -1,0 +1,229 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`./proemlc`: what it sets up, when, and what it says when something is missing.
+
+The steps themselves are long and are shown by every real use; here a stand-in for the Python
+interpreter writes down what it is asked to do, so that the order of steps, the repairs and the
+error messages can be tested in moments.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+TOOLS = ('bash', 'cat', 'dirname', 'env', 'flock', 'grep', 'ln', 'ls', 'mkdir', 'mv', 'readlink',
+         'rm', 'sha256sum', 'sleep', 'tail', 'touch', 'uname')
+MACHINE = ('c++', 'make', 'cmake')
+
+# Does what ./proemlc needs of Python and logs the rest; FAIL names a step that fails.
+STAND_IN = """#!/bin/bash
+case "$*" in
+  "-m venv "*) mkdir -p "$3/bin" "$3/share/proemlc_ros" && cp_self="$3/bin/python" &&
+    cat "$0" > "$cp_self" && /bin/chmod +x "$cp_self" ;;
+  "-m pip install"*) [ -z "$SLOW" ] || sleep "$SLOW" ;;
+  --version) echo Python 3.12.0; exit ;;
+  -c*) exit 0 ;;
+esac
+echo "$*" >> "$CALLS"
+if [ -n "$FAIL" ] && [[ "$*" == *"$FAIL"* ]]; then echo "$MESSAGE"; exit 1; fi
+"""
+
+
+class Machine:
+    """A folder with a copy of the checkout and a PATH that holds just what it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkout = folder / 'a checkout'  # with a space, as folders have them
+        self.tools = folder / 'tools'
+        self.calls = folder / 'calls'
+        self.tools.mkdir()
+        for name in (*TOOLS, *MACHINE):
+            (self.tools / name).symlink_to(shutil.which(name))
+        self.provide('python3', STAND_IN)
+        self.checkout.mkdir()
+        for name in ('environment', 'requirements', 'msg', 'srv', 'building'):
+            shutil.copytree(ROOT / name, self.checkout / name)
+        for name in ('proemlc', 'setup.py', 'setup.cfg', 'package.xml'):
+            shutil.copy(ROOT / name, self.checkout)
+
+    def provide(self, name: str, script: str) -> None:
+        """Put a program on the PATH."""
+        (self.tools / name).unlink(missing_ok=True)
+        (self.tools / name).write_text(script)
+        (self.tools / name).chmod(0o755)
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """Return all variables that the launcher sees."""
+        return {'PATH': str(self.tools), 'HOME': str(self.calls.parent),
+                'CALLS': str(self.calls), **variables}
+
+    def proemlc(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
+        """Run ./proemlc to its end."""
+        return subprocess.run([str(self.checkout / 'proemlc'), *words], text=True,
+                              env=self.environment(**variables), capture_output=True)
+
+    def steps(self) -> list[str]:
+        """Return what was done since the last call, one word a step."""
+        calls = self.calls.read_text() if self.calls.exists() else ''
+        self.calls.unlink(missing_ok=True)
+        return [re.search(r'venv|(?<=/)\w+(?=\.txt)|--editable', line)[0]
+                for line in calls.splitlines()]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def test_the_first_use_sets_up_and_the_second_does_nothing(machine):
+    first = machine.proemlc('run', 'ls', '/')
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+    assert first.returncode == 0 and 'bin' in first.stdout
+    assert len(first.stderr.splitlines()) == 3  # one line a step
+    second = machine.proemlc('run', 'ls', '/')
+    assert machine.steps() == []
+    assert (second.stdout, second.stderr) == (first.stdout, '')
+
+
+def test_tests_need_more_packages_once(machine):
+    machine.proemlc('setup', 'test')
+    assert machine.steps() == ['venv', 'jazzy', '--editable', 'test']
+    machine.proemlc('setup', 'test')
+    assert machine.steps() == []
+
+
+@pytest.mark.parametrize('changed, steps', [
+    ('msg/Prediction.msg', ['--editable']), ('setup.py', ['--editable']),
+    ('requirements/jazzy.txt', ['jazzy'])])
+def test_a_change_redoes_only_what_depends_on_it(machine, changed, steps):
+    machine.proemlc('setup')
+    machine.steps()
+    with open(machine.checkout / changed, 'a', encoding='utf-8') as file:
+        file.write('\n# changed\n')
+    machine.proemlc('setup')
+    assert machine.steps() == steps
+
+
+def test_an_interrupted_set_up_goes_on(machine):
+    assert machine.proemlc('setup', FAIL='jazzy.txt', MESSAGE='ERROR: cut').returncode == 1
+    assert machine.steps() == ['venv', 'jazzy']
+    assert machine.proemlc('setup').returncode == 0
+    assert machine.steps() == ['jazzy', '--editable']
+
+
+def test_a_moved_checkout_is_set_up_anew(machine):
+    machine.proemlc('setup')
+    machine.steps()
+    machine.checkout = machine.checkout.rename(machine.checkout.with_name('elsewhere'))
+    assert machine.proemlc('setup').returncode == 0
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+
+
+def test_two_at_once_set_up_once(machine):
+    both = [subprocess.Popen([str(machine.checkout / 'proemlc'), 'setup'],
+                             env=machine.environment(SLOW='0.5'), stderr=subprocess.PIPE)
+            for _ in range(2)]
+    assert [process.wait(30) for process in both] == [0, 0]
+    for process in both:
+        process.stderr.close()
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+
+
+def test_distributions_have_environments_of_their_own(machine):
+    machine.proemlc('setup')
+    machine.proemlc('setup', PROEMLC_DISTRO='kilted')
+    assert machine.steps() == ['venv', 'jazzy', '--editable', 'venv', 'kilted', '--editable']
+    printed = machine.proemlc('run', 'env', PROEMLC_DISTRO='kilted').stdout
+    assert 'ROS_DISTRO=kilted\n' in printed
+    assert f'AMENT_PREFIX_PATH={machine.checkout}/.venv-kilted\n' in printed
+
+
+def test_without_cmake_the_wheel_is_installed(machine):
+    (machine.tools / 'cmake').unlink()
+    assert machine.proemlc('setup').returncode == 0
+    assert machine.steps() == ['venv', 'jazzy', 'cmake', '--editable']
+
+
+@pytest.mark.parametrize('missing, advice', [
+    ('c++', 'no C++ compiler found; install one: sudo apt install build-essential'),
+    ('make', 'no make found; install it: sudo apt install build-essential'),
+    ('python3', 'no Python 3.10 to 3.14 found; install one')])
+def test_what_is_missing_is_named_in_one_line(machine, missing, advice):
+    (machine.tools / missing).unlink()
+    done = machine.proemlc('demo')
+    assert done.returncode == 1
+    assert done.stderr.startswith(f'proemlc: {advice}') and done.stderr.count('\n') == 1
+
+
+def test_an_old_python_is_refused(machine):
+    machine.provide('python3', '#!/bin/bash\nexit 1\n')
+    done = machine.proemlc('demo')
+    assert done.returncode == 1
+    assert 'no Python 3.10 to 3.14 found' in done.stderr and done.stderr.count('\n') == 1
+
+
+def test_without_network_the_advice_is_to_check_it(machine):
+    done = machine.proemlc('setup', FAIL='jazzy.txt', MESSAGE='NewConnectionError: no route')
+    assert done.returncode == 1
+    assert 'the package index cannot be reached; check the network' in done.stderr
+
+
+@pytest.mark.slow
+def test_real_pip_without_network_gives_that_advice(machine):
+    """The words looked for are those that pip really prints."""
+    shutil.rmtree(machine.tools)
+    nowhere = {'PIP_INDEX_URL': 'http://127.0.0.1:9/simple', 'PIP_CONFIG_FILE': os.devnull,
+               'PIP_RETRIES': '0'}
+    environment = {'PATH': f'{Path(sys.executable).parent}:/usr/bin:/bin',
+                   'HOME': str(machine.calls.parent), **nowhere}
+    done = subprocess.run([str(machine.checkout / 'proemlc'), 'setup'], env=environment,
+                          text=True, capture_output=True)
+    assert done.returncode == 1
+    assert 'the package index cannot be reached; check the network' in done.stderr
+
+
+def test_a_failing_build_shows_its_error(machine):
+    done = machine.proemlc('setup', FAIL='--editable', MESSAGE='error: Extra.msg is wrong')
+    assert done.returncode == 1
+    assert 'building failed: error: Extra.msg is wrong' in done.stderr
+
+
+def test_an_unknown_distribution_is_refused(machine):
+    done = machine.proemlc('demo', PROEMLC_DISTRO='humble')
+    assert done.returncode == 1
+    assert done.stderr == "proemlc: PROEMLC_DISTRO is 'humble'; jazzy and kilted are supported.\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason='root may write everywhere')
+def test_a_read_only_checkout_is_named(machine):
+    machine.checkout.chmod(0o555)
+    done = machine.proemlc('demo')
+    assert done.returncode == 1 and 'cannot write to' in done.stderr
+
+
+def test_help_needs_no_set_up(machine):
+    done = machine.proemlc('--help')
+    assert done.returncode == 0 and './proemlc COMMAND' in done.stdout
+    assert machine.steps() == []
+
+
+def test_a_sourced_ros_is_used_with_colcon(machine):
+    machine.provide('colcon', (
+        '#!/bin/bash\necho "$PWD $*" >> "$CALLS"\n'
+        'while [ $# -gt 0 ]; do [ "$1" = --install-base ] && install=$2; shift; done\n'
+        'mkdir -p "$install"; echo "export SOURCED=yes" > "$install/local_setup.bash"\n'))
+    sourced = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': '/opt/ros/jazzy'}
+    first = machine.proemlc('run', 'env', **sourced)
+    assert 'SOURCED=yes\n' in first.stdout
+    call = machine.calls.read_text()
+    assert '--symlink-install' in call and '--packages-select proemlc_ros' in call
+    assert not (machine.checkout / '.venv').exists()
+    machine.calls.unlink()
+    assert machine.proemlc('run', 'env', **sourced).returncode == 0
+    assert not machine.calls.exists()  # built once
