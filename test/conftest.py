@@ -3,6 +3,7 @@
 """Fixtures that all tests share: a ROS 2 domain of one's own, and processes that end."""
 
 import fcntl
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -59,3 +60,12 @@ def ros(ros_domain_id: int) -> Iterator[object]:
     context.init(domain_id=ros_domain_id)
     yield context
     context.try_shutdown()
+
+
+@pytest.fixture
+def shared() -> Path:
+    """Return the folder with the data sets and recordings of other people, or skip."""
+    folder = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[2] / 'shared'))
+    if not (folder / 'datasets').is_dir():
+        pytest.skip(f'no data sets in {folder}; set PROEMLC_DATA')
+    return folder

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -57,11 +58,15 @@ class BagPlayer(Node):
             time.sleep(_POLL)
         return False
 
-    def play(self, rate: float = 1.0) -> int:
+    def play(
+        self, rate: float = 1.0, after_each: Callable[[str, int], None] | None = None
+    ) -> int:
         """Publish everything.
 
         Args:
             rate: Speed; 2 is twice as fast as recorded.
+            after_each: Called with topic and recorded time after each message; may wait until it
+                has been dealt with.
 
         Returns:
             The number of messages published.
@@ -78,6 +83,8 @@ class BagPlayer(Node):
             # Serialized messages are published as they are.
             self._topics[connection.topic].publish(bytes(data))
             count += 1
+            if after_each is not None:
+                after_each(connection.topic, recorded)
         for publisher in self._topics.values():
             publisher.wait_for_all_acked()
         return count

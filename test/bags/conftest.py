@@ -2,23 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings for the tests."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from proemlc_ros.bags.making import make_bag
-
-SHARED = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[3] / 'shared'))
-
-
-@pytest.fixture
-def shared_bags():
-    """Return the folder of recordings by other people, or skip."""
-    if not (SHARED / 'bags').is_dir():
-        pytest.skip(f'no recordings in {SHARED / "bags"}; set PROEMLC_DATA')
-    return SHARED / 'bags'
 
 
 @pytest.fixture

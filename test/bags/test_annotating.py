@@ -35,8 +35,8 @@ def spans_of(tmp_path, text):
     return read_label_spans(tmp_path / 'labels.csv')
 
 
-def test_spans_and_moments(tmp_path, shared_bags, storage):
-    said, messages = annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT),
+def test_spans_and_moments(tmp_path, shared, storage):
+    said, messages = annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT),
                                tmp_path / 'out', storage=storage)
     start = messages[0][0]
     expected = []
@@ -53,20 +53,20 @@ def test_spans_and_moments(tmp_path, shared_bags, storage):
     assert all(one.complete and one.features is None for one in said)
 
 
-def test_dates_instead_of_seconds_from_the_start(tmp_path, shared_bags):
+def test_dates_instead_of_seconds_from_the_start(tmp_path, shared):
     spans = spans_of(tmp_path, 'time,labels,absent,complete\n1731916716.688574090,a,b;c,false\n')
-    said, messages = annotated(shared_bags / 'lidar_nanaaaiya_p1', spans, tmp_path / 'out',
+    said, messages = annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans, tmp_path / 'out',
                                relative=False, annotator='Ada')
     (one,) = said
     assert (one.stamp, one.labels, one.absent, one.complete, one.annotator) == (
         messages[0][1], ('a',), ('b', 'c'), False, 'Ada')
 
 
-def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared_bags):
-    said, _ = annotated(shared_bags / 'webots_walker', spans_of(tmp_path, 'time,labels\n5,wall\n'),
+def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
+    said, _ = annotated(shared / 'bags' / 'webots_walker', spans_of(tmp_path, 'time,labels\n5,wall\n'),
                         tmp_path / 'out')
     assert len(said) == 1
-    with (Recording(shared_bags / 'webots_walker') as before,
+    with (Recording(shared / 'bags' / 'webots_walker') as before,
           Recording(tmp_path / 'out') as after):
         counts = {topic.name: topic.count for topic in after.topics}
         for topic in before.topics:
@@ -100,14 +100,14 @@ def test_a_missing_file(tmp_path):
         read_label_spans(tmp_path / 'none.csv')
 
 
-def test_times_outside_of_the_recording(tmp_path, shared_bags):
+def test_times_outside_of_the_recording(tmp_path, shared):
     for text in ('start,end,labels\n100,200,cup\n', 'time,labels\n100,cup\n'):
         with pytest.raises(LabelFileError, match=r'line 2: .*lasts 29\.764 s'):
-            annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, text),
+            annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, text),
                       tmp_path / 'out')
         assert not (tmp_path / 'out').exists()
 
 
-def test_the_target_must_be_new(tmp_path, shared_bags):
+def test_the_target_must_be_new(tmp_path, shared):
     with pytest.raises(BagError, match='exists already'):
-        annotated(shared_bags / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT), tmp_path)
+        annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT), tmp_path)

@@ -207,16 +207,16 @@ def test_an_unknown_topic_is_refused_with_the_known_ones(bag):
         recording.topic('/nothing')
 
 
-def test_recordings_of_other_people(shared_bags):
+def test_recordings_of_other_people(shared):
     with pytest.raises(BagError, match='--best-effort'):
-        Recording(shared_bags / 'klintan_sample')
-    records, notes = contents(shared_bags / 'klintan_sample', best_effort=True)
+        Recording(shared / 'bags' / 'klintan_sample')
+    records, notes = contents(shared / 'bags' / 'klintan_sample', best_effort=True)
     assert len(records) == 5
     assert any('old type name sensor_msgs/Image' in note for note in notes)
-    records, _ = contents(shared_bags / 'lidar_nanaaaiya_p1')
+    records, _ = contents(shared / 'bags' / 'lidar_nanaaaiya_p1')
     assert len(records) == 277
     # Ranges in the form of Humble, which is shorter than that of Jazzy, and one unknown type.
-    records, notes = contents(shared_bags / 'webots_walker')
+    records, notes = contents(shared / 'bags' / 'webots_walker')
     assert len(records) == 24374 - 792
     assert any('control_msgs/msg/DynamicJointState' in note for note in notes)
 

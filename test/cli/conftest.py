@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the command line share."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from proemlc_ros.bags.making import make_bag
 from proemlc_ros.cli.main import main
-
-SHARED = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[3] / 'shared'))
 
 
 @pytest.fixture
@@ -22,14 +17,6 @@ def proemlc(capsys):
         captured = capsys.readouterr()
         return code, captured.out, captured.err
     return run
-
-
-@pytest.fixture
-def shared():
-    """Return the folder with data sets and recordings, or skip."""
-    if not (SHARED / 'bags').is_dir():
-        pytest.skip(f'no data in {SHARED}; set PROEMLC_DATA')
-    return SHARED
 
 
 @pytest.fixture

@@ -2,15 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples and recordings for the tests of evaluation."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from proemlc_ros.bags.making import make_bag
-
-SHARED = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[3] / 'shared'))
 
 
 def separable(count, seed=0, width=6):
@@ -40,11 +35,3 @@ def bag(tmp_path, samples):
     """Return the path of a recording of the samples."""
     make_bag(tmp_path / 'bag', samples)
     return tmp_path / 'bag'
-
-
-@pytest.fixture
-def shared():
-    """Return the folder with data sets and recordings, or skip."""
-    if not (SHARED / 'datasets').is_dir():
-        pytest.skip(f'no data in {SHARED}; set PROEMLC_DATA')
-    return SHARED

@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data set files: what is read, and what is said about a damaged one."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from proemlc_ros.errors import DataSetError
 from proemlc_ros.evaluation.datasets import find_dataset, read_dataset
-
-DATA = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[4] / 'shared')) / 'datasets'
 
 DENSE = """% a comment
 @relation 'things: -C -2'
@@ -192,14 +187,13 @@ def test_train_and_test_files_are_joined(tmp_path):
         find_dataset(tmp_path, 'things')
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f'no data sets in {DATA}; set PROEMLC_DATA')
 @pytest.mark.parametrize(('name', 'shape', 'labels', 'cardinality'), [
     ('scene', (2407, 294), 6, 1.074),
     ('medical', (978, 1449), 45, 1.245),
     ('corel5k', (5000, 499), 374, 3.522),
 ])
-def test_the_papers_data_sets(name, shape, labels, cardinality):
-    data = find_dataset(DATA, name)
+def test_the_papers_data_sets(shared, name, shape, labels, cardinality):
+    data = find_dataset(shared / 'datasets', name)
     assert data.X.shape == shape
     assert data.Y.shape == (shape[0], labels)
     assert data.cardinality == pytest.approx(cardinality, abs=5e-4)
