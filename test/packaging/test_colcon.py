@@ -54,7 +54,8 @@ class Workspace:
 
     def interface_files(self) -> set[str]:
         """Return the names of the .msg and .srv files in the source folder."""
-        return {path.stem for folder in ('msg', 'srv') for path in (self.source / folder).iterdir()}
+        return {path.stem for folder in ('msg', 'srv')
+                for path in (self.source / folder).iterdir()}
 
     def installed_files(self) -> set[str]:
         """Return the names of the .msg and .srv files of the installation."""
