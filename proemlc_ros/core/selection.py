@@ -1,0 +1,135 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Model choice (step 2 of the paper): settings chosen by exact leave-one-out, without refits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from proemlc_ros.core.candidates import CANDIDATES, with_links
+from proemlc_ros.core.layers import make_layer
+from proemlc_ros.core.leave_one_out import Array, Fit, nested_fits
+from proemlc_ros.core.metrics import Indicators, f1_example, hamming_loss, indicators
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows, read_rows
+from proemlc_ros.core.selection_result import Point, Selection
+from proemlc_ros.core.thresholds import best_choice
+from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
+
+RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+SIZES = (25, 50, 100, 200, 350, 500, 700, 1000)
+# Screening looks at few samples and neurons, the finalists at (nearly) all.
+_SCREENING_ROWS, _SCREENING_SIZE = 700, 300
+_FINAL_ROWS, _FINALISTS = 2500, 2
+# The threshold rule settles on fewer samples than the weights need.
+_RULE_ROWS = 1250
+
+
+def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | None = None,
+                 sizes: Sequence[int] = SIZES, ridges: Sequence[float] = RIDGES,
+                 seed: int = 0, first: int | None = None) -> Selection:
+    """Choose the settings of a model from samples: an initial block, or a training set.
+
+    Every candidate is screened on a part of the samples; the best few are then fitted in all sizes
+    and with all ridges, the best also with direct links. Each point is judged by the example F1
+    that its learnt threshold rule reaches on scores of left-out samples.
+
+    Args:
+        X: samples (n, width), NumPy or scipy.sparse.
+        Y: indicators (n, labels).
+        candidates: settings to choose among, as keywords of ProEMLC; None: CANDIDATES.
+        sizes: numbers of hidden neurons, growing.
+        ridges: weights of the penalty.
+        seed: of the hidden layers, and of the samples looked at.
+        first: how many of the first samples may fix the hidden layer; None: all.
+
+    Returns:
+        All points that were looked at, and the settings of the best.
+
+    Raises:
+        InputError: when X or Y cannot be used.
+        ParameterError: when there is nothing to choose among.
+
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(60, 2))
+    >>> select_model(X, X > 0, sizes=[5, 20]).best.hidden_size in (5, 20)
+    True
+    """
+    rows, truth = _read(X, Y)
+    tried = [dict(candidate) for candidate in (CANDIDATES if candidates is None else candidates)]
+    if not tried or not len(sizes) or not len(ridges):
+        raise ParameterError('give at least one candidate, one size and one ridge')
+    order = np.random.default_rng(seed).permutation(rows.shape[0])
+    first = rows.shape[0] if first is None else first
+
+    def look(candidate: dict[str, Any], limit: int, tried_sizes: Sequence[int]) -> list[Point]:
+        part = np.sort(order[:limit])
+        layer_rows = max(1, int(np.count_nonzero(part < first)))
+        return try_candidate(rows[part], truth[part], candidate, tried_sizes, ridges, seed,
+                             layer_rows)
+
+    def screened_f1(candidate: dict[str, Any]) -> float:
+        points = look(candidate, _SCREENING_ROWS, [min(_SCREENING_SIZE, max(sizes))])
+        return max(point.left_out_f1 for point in points)
+
+    finalists = sorted(tried, key=screened_f1, reverse=True)[:_FINALISTS]
+    finalists += with_links(finalists[0], rows.shape[1])
+    return Selection([point for candidate in finalists
+                      for point in look(candidate, _FINAL_ROWS, sizes)])
+
+
+def try_candidate(rows: Rows, truth: Indicators, candidate: dict[str, Any],
+                  sizes: Sequence[int], ridges: Sequence[float], seed: int = 0,
+                  first: int | None = None) -> list[Point]:
+    """Return the points of one candidate, for every size and ridge."""
+    first = rows.shape[0] if first is None else first
+    used = usable_sizes(sizes, first, candidate)
+    options = Options.from_dict({'seed': seed, **candidate, 'hidden_size': used[-1]})
+    H, others = hidden_columns(rows, options, first)
+    T: Array = np.where(truth, 1.0, -1.0)
+    judged = slice(None, None, -(-len(T) // _RULE_ROWS))
+    points = []
+    for ridge in ridges:
+        for fit in nested_fits(H, T, ridge, [others + size for size in used], judged):
+            settings = replace(options, hidden_size=fit.columns - others, ridge=float(ridge))
+            points.append(_judge(settings, fit, T[judged], truth[judged]))
+    return points
+
+
+def usable_sizes(sizes: Sequence[int], first: int, candidate: dict[str, Any]) -> list[int]:
+    """Return the sizes that are possible: neurons around samples are as many as these at most."""
+    limit = first if Options.from_dict(candidate).radial else max(sizes)
+    return sorted({min(size, limit) for size in sizes})
+
+
+def hidden_columns(rows: Rows, options: Options, first: int) -> tuple[Array, int]:
+    """Return hidden rows with the neurons last, so that sizes nest, and how many others lead."""
+    layer = make_layer(options, rows.shape[1], rows[:first])
+    hidden = layer.rows(rows).astype(np.float64)
+    others = layer.size - layer.neurons
+    return np.ascontiguousarray(np.roll(hidden, others, axis=1)), others
+
+
+def _judge(options: Options, fit: Fit, T: Array, truth: Indicators) -> Point:
+    rule = best_choice(fit.left_out, truth)
+    decided = rule.decide(fit.left_out)
+    return Point(options, fit.columns,
+                 training_hamming=hamming_loss(truth, rule.decide(fit.fitted)),
+                 left_out_hamming=hamming_loss(truth, decided),
+                 left_out_f1=f1_example(truth, decided),
+                 left_out_square=float(np.mean((T - fit.left_out) ** 2)),
+                 threshold=rule.threshold, minimum=rule.at_least)
+
+
+def _read(X: object, Y: object) -> tuple[Rows, Indicators]:
+    rows = read_rows(X, None, 'float64')
+    truth = indicators(Y)
+    if rows.shape[0] != len(truth):
+        raise LengthMismatchError(f'X has {rows.shape[0]} rows, Y {len(truth)}; they must agree')
+    if not truth.shape[1]:
+        raise EmptyInputError('Y has no columns; model choice needs at least one label')
+    return rows, truth

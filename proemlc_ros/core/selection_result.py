@@ -1,0 +1,96 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What model choice found: every point it looked at, the best one, and its curve over sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proemlc_ros.core.options import Options
+from proemlc_ros.errors import ParameterError
+
+# Points this close to the best F1 are as good: the smallest network of them is chosen.
+_TOLERANCE = 0.001
+_BAR = 30
+
+
+@dataclass(frozen=True)
+class Point:
+    """One size of one candidate with one ridge, and its errors."""
+
+    options: Options
+    columns: int
+    training_hamming: float
+    left_out_hamming: float
+    left_out_f1: float
+    left_out_square: float
+    threshold: float
+    minimum: int
+
+
+class Selection:
+    """The points of a model choice.
+
+    Attributes:
+        points: all of them.
+        best_point: the smallest network within 0.1 % of the best left-out F1.
+    """
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        """Choose the best of the points."""
+        if not points:
+            raise ParameterError('there are no points to choose among')
+        self.points = tuple(points)
+        enough = max(point.left_out_f1 for point in points) * (1.0 - _TOLERANCE)
+        self.best_point = min(
+            (point for point in points if point.left_out_f1 >= enough),
+            key=lambda point: (point.columns, point.left_out_hamming, -point.left_out_f1))
+
+    @property
+    def best(self) -> Options:
+        """The settings of the best point."""
+        return self.best_point.options
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the best settings as keywords of ProEMLC."""
+        return self.best.as_dict()
+
+    def curve(self) -> list[Point]:
+        """Return the points over hidden sizes that share all other settings with the best."""
+        mine = self._apart_from_size(self.best_point)
+        return sorted((point for point in self.points if self._apart_from_size(point) == mine),
+                      key=lambda point: point.columns)
+
+    def text(self) -> str:
+        """Return the curve of the best settings as a table with bars, for a terminal."""
+        curve = self.curve()
+        highest = max(max(point.training_hamming, point.left_out_hamming) for point in curve)
+        lines = ['hidden  training  left out  F1 left out  Hamming loss (# training, - left out)']
+        for point in curve:
+            mark = ' <- chosen' if point is self.best_point else ''
+            bar = _bar(point.training_hamming, point.left_out_hamming, highest)
+            lines.append(f'{point.options.hidden_size:6d}  {point.training_hamming:8.4f}  '
+                         f'{point.left_out_hamming:8.4f}  {point.left_out_f1:11.4f}  {bar}{mark}')
+        return '\n'.join([*lines, '', self.summary()])
+
+    def summary(self) -> str:
+        """Return the choice in one line."""
+        best = self.best
+        extras = ''.join(f', {name}' for name in ('direct_links', 'whiten', 'bias')
+                         if getattr(best, name))
+        return (f'chosen: {best.activation}, {best.hidden_size} hidden, ridge {best.ridge:g}, '
+                f'scaling {best.scaling}, gamma_scale {best.gamma_scale:g}{extras}; threshold '
+                f'{self.best_point.threshold:.3f}, at least {self.best_point.minimum} label(s)')
+
+    @staticmethod
+    def _apart_from_size(point: Point) -> dict[str, Any]:
+        return {**point.options.as_dict(), 'hidden_size': None}
+
+
+def _bar(training: float, left_out: float, highest: float) -> str:
+    """Draw both errors on one line; the longer one shows where it goes on."""
+    scale = _BAR / highest if highest > 0.0 else 0.0
+    first, second = round(training * scale), round(left_out * scale)
+    return '#' * first + '-' * max(0, second - first)
