@@ -254,6 +254,8 @@ class Learner:
 class Probe:
     """What a model makes of one sample; a prediction and the learning after it share it."""
 
+    __slots__ = ('_gain', '_outputs', 'content', 'hidden')
+
     def __init__(self, content: bytes, hidden: Array) -> None:
         """Take the sample's bytes and its hidden row."""
         self.content = content

@@ -27,6 +27,17 @@ def scores(learner: Learner, rows: Rows) -> Array:
     return np.ascontiguousarray(learner.ridge.outputs_of_rows(learner.layer.rows(rows))[:, 1:])
 
 
+def scores_of(learner: Learner, vector: Array) -> Array:
+    """Return the scores (1, labels) of one dense sample."""
+    return learner.probe(vector).outputs(learner.ridge)[np.newaxis, 1:].copy()
+
+
+def labels_of(learner: Learner, vector: Array) -> tuple[str, ...]:
+    """Return the predicted labels of one dense sample, best score first."""
+    outputs = learner.probe(vector).outputs(learner.ridge)
+    return choose(learner, outputs[1:] + learner.labels.handicap)
+
+
 def predict(learner: Learner, rows: Rows) -> list[tuple[str, ...]]:
     """Return the predicted labels of each row, best score first."""
     return [choose(learner, row) for row in scores(learner, rows) + learner.labels.handicap]
@@ -52,14 +63,16 @@ def classify(learner: Learner, vector: Array) -> Classification:
 def choose(learner: Learner, judged: Array) -> tuple[str, ...]:
     """Return the labels to predict, best score first; judged: scores, -inf for labels unseen."""
     threshold, at_least = learner.thresholds.choice
-    columns = np.flatnonzero(judged > threshold)
-    if len(columns) > 1:
-        columns = columns[(-judged[columns]).argsort(kind='stable')]
-    elif len(columns) == 0 and at_least and len(judged):
-        best = judged.argmax()
-        columns = np.array([best] if judged[best] > -np.inf else [], dtype=np.intp)
     names = learner.labels.names
-    return tuple([names[column] for column in columns.tolist()])
+    if not len(judged):
+        return ()
+    best = int(judged.argmax())
+    if judged[best] > threshold:
+        columns = (judged > threshold).nonzero()[0].tolist()
+        if len(columns) > 1:
+            columns.sort(key=judged.tolist().__getitem__, reverse=True)
+        return tuple([names[column] for column in columns])
+    return (names[best],) if at_least and judged[best] > -np.inf else ()
 
 
 def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:

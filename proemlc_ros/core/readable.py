@@ -30,8 +30,10 @@ class Readable:
     def scores(self, X: object) -> Array:
         """Return the raw outputs (n, labels): about 1 where a label is present, -1 where not."""
         with self._lock:
-            rows = self._read_rows(X)
             learner = self._stage.learner
+            if learner is not None and type(X) is np.ndarray and X.ndim == 1:
+                return prediction.scores_of(learner, self._read_vector(X))
+            rows = self._read_rows(X)
             if learner is None:
                 return np.zeros((rows.shape[0], len(self._stage.labels)), self.options.dtype)
             return prediction.scores(learner, rows)
@@ -39,8 +41,10 @@ class Readable:
     def predict(self, X: object) -> list[tuple[str, ...]]:
         """Return the predicted labels of each row, best score first."""
         with self._lock:
-            rows = self._read_rows(X)
             learner = self._stage.learner
+            if learner is not None and type(X) is np.ndarray and X.ndim == 1:
+                return [prediction.labels_of(learner, self._read_vector(X))]
+            rows = self._read_rows(X)
             return [()] * rows.shape[0] if learner is None else prediction.predict(learner, rows)
 
     def novelty(self, X: object) -> Array:
@@ -55,7 +59,7 @@ class Readable:
     def classify(self, x: object) -> Classification:
         """Return labels, scores and novelty of one sample (width,), in one pass."""
         with self._lock:
-            vector = read_vector(x, self._stage.width, self.options.dtype)
+            vector = self._read_vector(x)
             learner = self._stage.learner
             if learner is None:
                 names = tuple(self._stage.labels.names)
@@ -71,6 +75,9 @@ class Readable:
                 raise NotReadyError('the model has no hidden layer before its first sample; '
                                     'learn something first')
             return learner.layer.rows(rows)
+
+    def _read_vector(self, x: object) -> Array:
+        return read_vector(x, self._stage.width, self.options.dtype)
 
     def _read_rows(self, X: object) -> Rows:
         return read_rows(X, self._stage.width, self.options.dtype)

@@ -20,6 +20,8 @@ from proemlc_ros.errors import (
 # A C-ordered (n, width) array, or a CSR matrix; the type checker knows no sparse types.
 Rows: TypeAlias = Any
 
+# Comparing with these is much faster than with their names.
+_KINDS = {name: np.dtype(name) for name in ('float64', 'float32')}
 # Squared length of a row beyond which products with it leave the range of the precision.
 _LARGEST = {'float64': 1e200, 'float32': 1e24}
 
@@ -31,7 +33,7 @@ def read_vector(values: object, width: int | None, dtype: str) -> Array:
         InputError: or one of its kinds, when the values cannot be used.
     """
     vector: Array
-    if type(values) is np.ndarray and values.dtype == dtype:
+    if type(values) is np.ndarray and values.dtype == _KINDS[dtype]:
         vector = values if values.flags.c_contiguous else values.copy()
     else:
         vector = np.ascontiguousarray(_as_numbers(values, dtype))

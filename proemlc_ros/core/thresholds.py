@@ -177,18 +177,23 @@ def _sums(scores: Array, present: Mask, weights: Array) -> tuple[Array, Array]:
     """Return the F1 and the wrong labels of each candidate, summed over weighted samples."""
     rows = np.arange(len(scores))
     # How many candidates lie below each score; then how many scores lie above each candidate.
-    below = np.clip(np.ceil((scores - CANDIDATES[0]) * (1.0 / _STEP)), 0.0, len(CANDIDATES))
+    below = np.ceil((scores - CANDIDATES[0]) * (1.0 / _STEP))
+    np.minimum(np.maximum(below, 0.0, out=below), len(CANDIDATES), out=below)
     cells = below.astype(np.intp) + (len(CANDIDATES) + 1) * rows[:, np.newaxis]
     predicted, hits = _above(cells.ravel(), len(rows)), _above(cells[present], len(rows))
-    top = scores.argmax(axis=1) if scores.shape[1] else np.zeros(len(rows), dtype=np.intp)
-    any_known = scores.max(axis=1, initial=-np.inf) > -np.inf
-    forced = (predicted == 0) & any_known[:, np.newaxis]
-    right = forced & present[rows, top][:, np.newaxis] if scores.shape[1] else forced
-    # [at least, sample, candidate]
-    predicted, hits = np.stack([predicted, predicted + forced]), np.stack([hits, hits + right])
-    total = predicted + present.sum(axis=1)[:, np.newaxis]
-    f1 = np.divide(2.0 * hits, total, out=np.ones(total.shape), where=total > 0)
-    return weights @ f1, weights @ (total - 2.0 * hits)
+    shown = present.sum(axis=1)
+    total = predicted + shown[:, np.newaxis]
+    none = predicted == 0
+    # Nothing shown and nothing predicted is right: an F1 of one.
+    gain = weights @ (2.0 * hits / np.maximum(total, 1)) + (weights * (shown == 0)) @ none
+    errors = weights @ (total - 2.0 * hits)
+    # "At least one" differs only where nothing is predicted: there it names the best label.
+    best = scores.argmax(axis=1) if scores.shape[1] else rows
+    named = weights * (scores.max(axis=1, initial=-np.inf) > -np.inf)
+    right = present[rows, best] if scores.shape[1] else shown > 0
+    forced_gain = (named * (2.0 * right / (1 + shown) - (shown == 0))) @ none
+    forced_errors = (named * (1.0 - 2.0 * right)) @ none
+    return np.stack([gain, gain + forced_gain]), np.stack([errors, errors + forced_errors])
 
 
 def _above(cells: npt.NDArray[np.intp], rows: int) -> npt.NDArray[np.intp]:
