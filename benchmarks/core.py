@@ -1,0 +1,251 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Speed, drift and memory of the learner, one line a measure, each with its bar.
+
+Times are processor times of this thread, the best of several turns in which ours and the yardstick
+alternate, so that other load on the machine matters little. The BLAS runs on one thread.
+
+    python benchmarks/core.py [--quick]
+"""
+
+from __future__ import annotations
+
+import os
+
+# Before NumPy: at these sizes a second thread costs more than it brings.
+for _name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'):
+    os.environ.setdefault(_name, '1')
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from proemlc_ros.core import ProEMLC
+
+WIDTH = 294  # as Scene
+BAR_SIZE = (1000, 50)
+missed: list[str] = []
+
+
+def report(what: str, text: str, ok: bool | None = None) -> None:
+    """Print one line; ok None: a figure without a bar."""
+    print(f'{"     " if ok is None else "PASS " if ok else "MISS "} {what:<34} {text}', flush=True)
+    if ok is False:
+        missed.append(what)
+
+
+def side_by_side(jobs: dict[str, Callable[[], object]], seconds: float = 0.15,
+                 turns: int = 5) -> dict[str, float]:
+    """Return the processor time of one call of each job, in seconds."""
+    best = dict.fromkeys(jobs, float('inf'))
+    for turn in range(turns + 1):
+        for name, job in jobs.items():
+            calls, start = 0, time.thread_time()
+            while time.thread_time() - start < (seconds if turn else seconds / 5):
+                job()
+                calls += 1
+            if turn:  # the first turn warms up
+                best[name] = min(best[name], (time.thread_time() - start) / calls)
+    return best
+
+
+class Subject:
+    """A model of one size, and the same arrays for bare products."""
+
+    def __init__(self, hidden: int, labels: int, dtype: str = 'float64') -> None:
+        random = np.random.default_rng(0)
+        self.names = [f'label {number}' for number in range(labels)]
+        self.model = ProEMLC(hidden_size=hidden, activation='relu', scaling='none', bias=False,
+                             ridge=1.0, labels=self.names, dtype=dtype)
+        self.X = random.random((256, WIDTH)).astype(dtype)
+        self.said = [tuple(random.choice(self.names, 2, replace=False).tolist()) for _ in self.X]
+        self.model.learn(self.X, self.said)
+        self.learner = self.model._stage.learner
+        self.turn = itertools.cycle(range(256))
+        self.h = self.model.hidden(self.X)[0]
+        self.residual = random.random(labels + 1).astype(dtype)
+        self.M = np.asfortranarray(np.eye(hidden, dtype=dtype))
+        self.beta = np.zeros((hidden, labels + 1), dtype=dtype, order='F')
+        self.W = np.asfortranarray(random.random((hidden, WIDTH)).astype(dtype))
+        self.symv, self.syr, self.gemv, self.ger = get_blas_funcs(
+            ('symv', 'syr', 'gemv', 'ger'), dtype=self.M.dtype)
+
+    def learn(self) -> None:
+        place = next(self.turn)
+        self.model.learn(self.X[place], self.said[place])
+
+    def learn_chunk(self) -> None:
+        self.model.learn(self.X[:64], self.said[:64])
+
+    def recursion(self) -> None:
+        """Eqs 8-9 alone, from a hidden row to new weights."""
+        ridge = self.learner.ridge
+        gain, leverage = ridge.gain(self.h)
+        ridge.update(gain, leverage, self.residual - ridge.outputs(self.h))
+
+    def four_bare_calls(self) -> None:
+        product = self.symv(1.0, self.M, self.h, lower=1)
+        self.syr(-1e-12, product, lower=1, a=self.M, overwrite_a=1)
+        self.gemv(1.0, self.beta, self.h, trans=1)
+        self.ger(1e-12, product, self.residual, a=self.beta, overwrite_a=1)
+
+    def predict(self) -> None:
+        self.model.predict(self.X[next(self.turn)])
+
+    def bare_products(self) -> None:
+        hidden = self.gemv(1.0, self.W, self.X[next(self.turn)])
+        self.gemv(1.0, self.beta, hidden, trans=1)
+
+    def classify(self) -> None:
+        self.model.classify(self.X[next(self.turn)])
+
+
+def equations_in_numpy(subject: Subject) -> Callable[[], None]:
+    """Eqs 20-21 as printed, for one sample."""
+    M, beta = np.array(subject.M), np.array(subject.beta)
+    h, Y = subject.h[np.newaxis], subject.residual[np.newaxis]
+
+    def update() -> None:
+        inner = np.linalg.inv(np.eye(1) + h @ M @ h.T)
+        M_next = M - M @ h.T @ inner @ h @ M
+        beta + M_next @ h.T @ (Y - h @ beta)
+
+    return update
+
+
+def outer_product_form(subject: Subject) -> Callable[[], None]:
+    """Eqs 8-9 as most would write them in NumPy."""
+    M, beta, h, y = np.array(subject.M), np.array(subject.beta), subject.h, subject.residual
+
+    def update() -> None:
+        Mh = M @ h
+        M_next = M - np.outer(Mh, Mh) / (1.0 + h @ Mh)
+        beta + np.outer(M_next @ h, y - h @ beta)
+
+    return update
+
+
+def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
+    """Measure everything at one size."""
+    subject = Subject(hidden, labels, dtype)
+    size = f'{hidden} x {labels}' + (' float32' if dtype == 'float32' else '')
+    seconds = 0.05 if quick else 0.15
+    took = side_by_side({
+        'learn': subject.learn, 'recursion': subject.recursion, 'bare': subject.four_bare_calls,
+        'chunk': subject.learn_chunk, 'predict': subject.predict, 'classify': subject.classify,
+        'products': subject.bare_products}, seconds)
+    us = {name: value * 1e6 for name, value in took.items()}
+    ratio = us['recursion'] / us['bare']
+    report(f'update {size}', f'{us["recursion"]:8.1f} us, {ratio:.2f}x the four bare BLAS calls '
+           '(bar <= 1.5x)', ratio <= 1.5)
+    ratio = us['learn'] / (us['bare'] + us['products'])
+    report(f'learn() {size}', f'{us["learn"]:8.1f} us, {ratio:.2f}x the bare calls of it and of '
+           'its prediction', ratio <= 1.5 if (hidden, labels) == BAR_SIZE else None)
+    ratio = us['predict'] / us['products']
+    report(f'predict() {size}', f'{us["predict"]:8.1f} us, {ratio:.2f}x the bare products '
+           '(bar <= 1.5x); with novelty '
+           f'{us["classify"]:.1f} us', ratio <= 1.5 if (hidden, labels) == BAR_SIZE else None)
+    ratio = us['chunk'] / 64 / us['learn']
+    report(f'chunk of 64 {size}', f'{us["chunk"] / 64:8.1f} us a sample, {ratio:.2f}x a single '
+           'one (bar < 1x)', ratio < 1.0)
+    measure_new_labels(subject, size, us['learn'])
+
+
+def measure_new_labels(subject: Subject, size: str, learn_us: float) -> None:
+    """Time 200 new labels, growth of the arrays included."""
+    best = float('inf')
+    for turn in range(5):
+        model = subject.model.copy()
+        start = time.thread_time()
+        for number in range(200):
+            model._stage.know(f'new {turn} {number}')
+        best = min(best, (time.thread_time() - start) / 200 * 1e6)
+    report(f'new label {size}', f'{best:8.1f} us, {best / learn_us:.2f}x learning one sample '
+           '(bar <= 1x)', best <= learn_us)
+
+
+def measure_equations(hidden: int, labels: int) -> None:
+    """Compare with the equations in plain NumPy."""
+    subject = Subject(hidden, labels)
+    took = side_by_side({'ours': subject.learn, 'printed': equations_in_numpy(subject),
+                         'outer': outer_product_form(subject)}, turns=3)
+    ratio = took['printed'] / took['ours']
+    report(f'eqs 20-21 in NumPy {hidden} x {labels}',
+           f'{took["printed"] * 1e6:8.0f} us; learn() is {ratio:.0f}x faster (bar >= 20x)',
+           ratio >= 20.0)
+    report(f'eqs 8-9 in NumPy {hidden} x {labels}', f'{took["outer"] * 1e6:8.0f} us; learn() is '
+           f'{took["outer"] / took["ours"]:.1f}x faster')
+
+
+def measure_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> None:
+    """Learn one by one for long and compare with the batch solution."""
+    random = np.random.default_rng(1)
+    model = ProEMLC(hidden_size=hidden, activation='tanh', scaling='none', ridge=1.0, dtype=dtype)
+    gram, sums = np.zeros((hidden + 1, hidden + 1)), np.zeros((hidden + 1, 6))
+    names = [f'label {number}' for number in range(6)]
+    directions = random.normal(size=(20, 6))
+    for _ in range(updates // 1000):
+        X = random.normal(size=(1000, 20)).astype(dtype)
+        present = X @ directions > 2.0
+        said = [tuple(itertools.compress(names, row)) for row in present]
+        for x, shown in zip(X, said):
+            model.learn(x, shown)
+        H = model.hidden(X).astype(np.float64)
+        gram += H.T @ H
+        order = [names.index(name) for name in model.labels]
+        sums += H.T @ np.where(present, 1.0, -1.0)
+    expected = np.linalg.solve(gram + np.eye(hidden + 1), sums)[:, order]
+    drift = np.abs(model._stage.learner.ridge.beta[:, 1:] - expected).max()
+    bound = f' (bar <= {bar:g})' if bar else ''
+    report(f'{updates} updates, {dtype}', f'weights within {drift:.1e} of the batch solution'
+           f'{bound}; largest weight {np.abs(expected).max():.2f}',
+           bool(drift <= bar) if bar else None)
+
+
+def resident_megabytes() -> float:
+    with open('/proc/self/statm') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def measure_memory(samples: int) -> None:
+    """Stream samples and watch the resident memory."""
+    random = np.random.default_rng(2)
+    model = ProEMLC(hidden_size=50, width=20)
+    sizes = []
+    block = samples // 20
+    for turn in range(20):
+        for _ in range(block // 100):
+            X = random.normal(size=(100, 20))
+            model.learn(X, [('a',) if x[0] > 0 else ('b',) for x in X])
+        if turn % 9 == 1:
+            sizes.append(resident_megabytes())
+    growth = sizes[-1] - sizes[0]
+    report(f'{model.samples} samples in a stream', f'{growth:+.1f} MB from sample {2 * block} on, '
+           f'of {sizes[-1]:.0f} MB (bar: flat, < 2 MB)', growth < 2.0)
+
+
+def main() -> int:
+    """Run all measures; the exit code says whether every bar was met."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--quick', action='store_true', help='fewer sizes and shorter streams')
+    quick = parser.parse_args().quick
+    for hidden, labels in [BAR_SIZE] if quick else itertools.product((200, 1000, 2000),
+                                                                     (6, 50, 400)):
+        measure_size(hidden, labels, 'float64', quick)
+    for hidden in [1000] if quick else [200, 1000, 2000]:
+        measure_size(hidden, 50, 'float32', quick)
+    measure_equations(*BAR_SIZE)
+    measure_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
+    measure_drift(20_000, 100, 'float32', None)
+    measure_memory(100_000 if quick else 1_000_000)
+    print(f'{len(missed)} bars missed' + (': ' + ', '.join(missed) if missed else ''))
+    return 1 if missed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
