@@ -70,7 +70,7 @@ setup(
         'kilted': [f'ros-kilted-{name}' for name in ROS_WHEELS],
         'vision': ['opencv-python-headless'],
         'dashboard': ['aiohttp'],
-        'evaluation': ['scikit-learn', 'matplotlib'],
+        'evaluation': ['scikit-learn'],
         'onnx': ['onnxruntime'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],

@@ -34,7 +34,6 @@ OPTIONAL = {
     'cv2': "pip install 'proemlc_ros[vision]'",
     'dask': "pip install 'proemlc_ros[dask]'",
     'distributed': "pip install 'proemlc_ros[dask]'",
-    'matplotlib': "pip install 'proemlc_ros[evaluation]'",
     'onnxruntime': "pip install 'proemlc_ros[onnx]'",
     'sklearn': "pip install 'proemlc_ros[evaluation]'",
 }

@@ -14,7 +14,7 @@ catkin_package = pytest.importorskip('catkin_pkg.package')
 
 # Import names of what package.xml calls otherwise.
 KEYS = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'cv2': 'python3-opencv',
-        'aiohttp': 'python3-aiohttp', 'matplotlib': 'python3-matplotlib', 'yaml': 'python3-yaml',
+        'aiohttp': 'python3-aiohttp', 'yaml': 'python3-yaml',
         'PIL': 'python3-pil', 'ruamel': 'python3-ruamel.yaml'}
 # From pip, because rosdep has no key for it, or optional: asked for where it is missing.
 NOT_IN_MANIFEST = {'rosbags', 'onnxruntime', 'onnx', 'dask', 'distributed', 'sklearn', 'river',
