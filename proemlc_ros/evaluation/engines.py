@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.fleet import adopt_thresholds, learnt_sums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import MissingDependencyError, TrainingError
 
 from .runs import Recordings
 from .training import BagSums, evidence_of_bag, layer_model, sums_of_bag, trained_model
+
+# Seconds to wait for a scheduler.
+CONNECT_TIMEOUT = 15
 
 Work = Callable[[ProEMLC, Recordings, Path], Any]
 Join = Callable[[Any, Any], Any]
@@ -85,8 +89,10 @@ class DaskEngine:
                 'pip install "proemlc_ros[dask]"') from error
         self._progress = progress
         try:
-            self.client = Client(scheduler, timeout='15s') if scheduler else Client(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            # A cluster on this machine is heard on loopback only, its status page included.
+            self.client = Client(scheduler, timeout=CONNECT_TIMEOUT) if scheduler else Client(
+                n_workers=workers, threads_per_worker=1, host='127.0.0.1',
+                dashboard_address='127.0.0.1:0')
         except (OSError, TimeoutError) as error:
             raise TrainingError(f'the Dask scheduler {scheduler} does not answer: {error}') from (
                 error)
@@ -137,11 +143,11 @@ def train(
         untaught.extra['extractor'] = start.extra.get('extractor', '')
     total = engine.map_reduce(sums_of_bag, _plus, untaught, recordings)
     if start is not None and start.samples:
-        total.sums.merge(start.learnt_sums())
+        total.sums.merge(learnt_sums(start))
     model = trained_model(total)
     evidence = engine.map_reduce(evidence_of_bag, _merged, model, recordings)
     evidence.merge(total.sums.thresholds)
-    model.adopt_thresholds(evidence)
+    adopt_thresholds(model, evidence)
     return model, total
 
 

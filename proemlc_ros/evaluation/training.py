@@ -18,6 +18,7 @@ from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.fleet import learnt_sums, leave_one_out
 from proemlc_ros.core.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
@@ -105,7 +106,7 @@ def sums_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> BagSums:
 def _sums_of_journal(model: ProEMLC, recordings: Recordings, bag: Recording) -> BagSums:
     replay = Replay(model.copy(), True, recordings.rules)
     replay.play(find_sources(bag, recordings.choice).stream(bag))
-    return BagSums(replay.model.learnt_sums(), replay.all_rejects, replay.steps.intake.extractor,
+    return BagSums(learnt_sums(replay.model), replay.all_rejects, replay.steps.intake.extractor,
                    [f'{bag.path.name}: {note}' for note in bag.notes])
 
 
@@ -119,7 +120,7 @@ def evidence_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> Thres
         if bag.of_type(EVENT_TYPE):
             return evidence
     for block in MatchedAnnotations(recordings, path, model):
-        evidence.merge(model.leave_one_out(block.rows, **block.statements()))
+        evidence.merge(leave_one_out(model, block.rows, **block.statements()))
     return evidence
 
 

@@ -63,8 +63,8 @@ def test_dates_instead_of_seconds_from_the_start(tmp_path, shared):
 
 
 def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
-    said, _ = annotated(shared / 'bags' / 'webots_walker', spans_of(tmp_path, 'time,labels\n5,wall\n'),
-                        tmp_path / 'out')
+    spans = spans_of(tmp_path, 'time,labels\n5,wall\n')
+    said, _ = annotated(shared / 'bags' / 'webots_walker', spans, tmp_path / 'out')
     assert len(said) == 1
     with (Recording(shared / 'bags' / 'webots_walker') as before,
           Recording(tmp_path / 'out') as after):
