@@ -16,7 +16,7 @@ from proemlc_ros.features.colour_moments import luv_of
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
 from proemlc_ros.features.regions import REGION_HELP, WHOLE_IMAGE, check_region, crop
 
-# Bounds of L*, u*, v* over all sRGB colours; the upper ones lie outside, as bins exclude their end.
+# Bounds of L*, u*, v* over all sRGB colours; bins exclude their upper end, so these lie outside.
 BOUNDS = (0.0, 100.5, -84.0, 176.0, -135.0, 108.0)
 
 

@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import sys
 import time
-from array import array
 from functools import partial
 from typing import Any
 
-import rclpy
 import sensor_msgs.msg
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import (
     QoSPolicyKind,
@@ -22,7 +19,6 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_profile_sensor_data,
 )
-from rclpy.utilities import try_shutdown
 
 from proemlc_ros.errors import BadSensorDataError, ProEMLCError
 from proemlc_ros.features.pipeline import FeatureSample, Sensor
@@ -30,6 +26,8 @@ from proemlc_ros.features.throttle import Throttle
 from proemlc_ros.msg import FeatureVector
 from proemlc_ros.nodes.feature_health import FeatureHealth
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
+from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.ros_messages import float_array
 
 # The classifier of the default name, in the same namespace, listens here.
 FEATURES_TOPIC = 'proemlc/features'
@@ -64,6 +62,13 @@ class FeatureNode(Node):
         self.get_logger().info(
             f'{self._pipeline.extractor} from {", ".join(self._topics.values())} '
             f'to {self._publisher.topic_name}')
+
+    def start(self) -> bool:
+        """Begin; there is nothing to prepare."""
+        return True
+
+    def finish(self) -> None:
+        """End; there is nothing to save."""
 
     def _subscribe(self, sensor: Sensor, reliability: str) -> None:
         profile = QoSProfile(
@@ -120,24 +125,17 @@ def feature_message(sample: FeatureSample) -> FeatureVector:
     message = FeatureVector(extractor=sample.extractor)
     message.header.frame_id = sample.frame_id
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(sample.stamp, 1_000_000_000)
-    # rclpy copies an array of the right type in bulk, and checks anything else by element.
-    message.data = array('f', sample.values.tobytes())
+    message.data = float_array(sample.values)
     return message
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until it is told to stop."""
-    rclpy.init(args=args)
+    """Run the node until it is told to stop; return the exit code."""
     try:
-        rclpy.spin(FeatureNode())
+        return run(FeatureNode, args)
     except ProEMLCError as error:
         print(f'feature_node: {error}', file=sys.stderr)
         return 1
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        try_shutdown()
-    return 0
 
 
 if __name__ == '__main__':
