@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate and return the exit code."""
     above, below = _bars(args.fail_above), _bars(args.fail_below)
     recordings = Recordings(
-        args.bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort)
+        args.bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort,
+        beside=True)
     models = [_first_model(args), *(_compared_model(text, args) for text in args.compare)]
     results = []
     total = recordings.count()

@@ -98,9 +98,9 @@ class Replay:
             self._take_block(block)
         except ProEMLCError:
             # The model refuses a block as a whole and is as before; find out whom it means.
-            for said, moment in zip(block.said, block.times, strict=True):
+            for place in range(len(block)):
                 try:
-                    self._take_block(Block([said], [moment]))
+                    self._take_block(block.part(place))
                 except ProEMLCError as error:
                     self.rejects[cause_of(error)] += 1
 
@@ -111,15 +111,15 @@ class Replay:
             predicted = self.model.predict(rows)
         else:
             predicted = self.model.test_then_train(rows, **block.statements()).labels
-        known, add = self._known, self.tally.add
-        for guess, said, moment in zip(predicted, block.said, block.times, strict=True):
-            add(guess, said, known, moment)
+        for place, guess in enumerate(predicted):
+            said = block.annotation(place)
+            self.tally.add(guess, said, self._known, block.times[place])
             if self.learning:
                 self._remember(said)
 
     def _remember(self, said: Annotation) -> None:
         named = said.labels if said.complete else said.labels + said.absent
-        new = tuple(name for name in named if name not in self._known)
+        new = tuple([name for name in named if name not in self._known])
         for name in new:
             self._known[name] = None
         self.pupil.lessons.push(Lesson(self.tally.samples, said, new))

@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.sources import Choice, Taught, find_sources
-from proemlc_ros.conversions import ANNOTATION_TYPE
-from proemlc_ros.errors import BagError
+from proemlc_ros.bags.sources import Choice, find_sources
 from proemlc_ros.teaching.matching import MatchingRules
 
+from .reading import BagToRead, Reading, ReadingBeside
 from .replay import Replay
 from .result import Result, result_of
 
-_PROGRESS_EVERY = 200
+# Bytes of a recording from which on a process beside pays for its start.
+_LONG = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Recordings:
         choice: Which of their topics to read.
         rules: How annotations find their feature vectors.
         best_effort: Whether to use what is readable of damaged ones.
+        beside: Whether long ones are read in a process beside this one.
 
     """
 
@@ -37,6 +39,7 @@ class Recordings:
     choice: Choice = field(default_factory=Choice)
     rules: MatchingRules = field(default_factory=MatchingRules)
     best_effort: bool = False
+    beside: bool = False
 
     def count(self) -> int:
         """Return the number of messages that a run reads."""
@@ -66,34 +69,26 @@ def run(
     start = 0
     began = time.perf_counter()
     for path in recordings.paths:
-        with Recording(path, recordings.best_effort) as bag:
-            sources = find_sources(bag, recordings.choice)
-            if replay.on_prediction is None:
-                _require_annotations(bag)
-            start = start or bag.start
-            replay.play(_counted(sources.stream(bag), progress))
-            replay.rejects.update(sources.rejects)
-            notes += [f'{path.name}: {note}' for note in bag.notes]
+        reading = _reading(recordings, path, replay)
+        for step, messages in reading:
+            replay.take(step)
+            progress(messages)
+        start = start or reading.start
+        notes += reading.notes
     notes += _stamp_notes(replay)
     return result_of(replay, name, start, time.perf_counter() - began, notes)
 
 
-def _require_annotations(bag: Recording) -> None:
-    if not bag.of_type(ANNOTATION_TYPE):
-        raise BagError(
-            f'{bag.path}: no annotations in it to compare predictions with; add some with '
-            '"proemlc bag annotate", or write the predictions with --predictions FILE')
+def _reading(recordings: Recordings, path: Path, replay: Replay) -> Reading:
+    bag = BagToRead(path, recordings.choice, recordings.best_effort,
+                    replay.on_prediction is None)
+    beside = recordings.beside and _size(path) >= _LONG and (os.cpu_count() or 1) > 1
+    return (ReadingBeside if beside else Reading)(bag, replay.steps)
 
 
-def _counted(
-    stream: Iterable[tuple[int, Taught]], progress: Callable[[int], None]
-) -> Iterator[tuple[int, Taught]]:
-    number = 0
-    for number, item in enumerate(stream, 1):
-        yield item
-        if number % _PROGRESS_EVERY == 0:
-            progress(_PROGRESS_EVERY)
-    progress(number % _PROGRESS_EVERY)
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _stamp_notes(replay: Replay) -> list[str]:

@@ -9,7 +9,7 @@ its samples one by one, and is much faster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,7 @@ from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.intake import Intake, cause_of
 from proemlc_ros.teaching.matching import Answer
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.teaching.moments import Annotation, Moment, Vector
 
 # Annotations in a block, at most.
 BLOCK = 128
@@ -29,31 +29,64 @@ _END = 2**63
 
 @dataclass
 class Block:
-    """Annotations in the order to be learnt in, each with its features.
+    """Annotations in the order to be learnt in, each with its features; one entry each.
 
     Attributes:
-        said: The annotations.
+        features: The values.
+        labels: Names that are present.
+        absent: Names that are absent.
+        complete: Whether all other names are absent.
         times: When each could be learnt, in nanoseconds.
 
     """
 
-    said: list[Annotation] = field(default_factory=list)
+    features: Sequence[Vector] | np.ndarray = field(default_factory=list)
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    absent: list[tuple[str, ...]] = field(default_factory=list)
+    complete: list[bool] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Return the number of annotations."""
-        return len(self.said)
+        return len(self.labels)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        """Travel between processes with the values in one piece."""
+        return self.rows, self.labels, self.absent, self.complete, self.times
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        """Arrive from another process."""
+        rows, self.labels, self.absent, self.complete, self.times = state
+        # An empty block may still be filled.
+        self.features = rows if self.labels else []
 
     @property
     def rows(self) -> np.ndarray:
         """The features, one row an annotation."""
-        return np.array([one.features for one in self.said])
+        return np.asarray(self.features)
 
     def statements(self) -> dict[str, list]:
         """Return labels, absent and complete as the learner takes them."""
-        return {'labels': [one.labels for one in self.said],
-                'absent': [one.absent for one in self.said],
-                'complete': [one.complete for one in self.said]}
+        return {'labels': self.labels, 'absent': self.absent, 'complete': self.complete}
+
+    def annotation(self, place: int) -> Annotation:
+        """Return one annotation as a whole."""
+        return Annotation(0, self.labels[place], self.absent[place], self.complete[place],
+                          self.features[place])
+
+    def part(self, place: int) -> Block:
+        """Return a block with one annotation."""
+        return Block(self.features[place:place + 1], self.labels[place:place + 1],
+                     self.absent[place:place + 1], self.complete[place:place + 1],
+                     self.times[place:place + 1])
+
+    def append(self, said: Annotation, time: int) -> None:
+        """Add an annotation that has its features."""
+        self.features.append(said.features)
+        self.labels.append(said.labels)
+        self.absent.append(said.absent)
+        self.complete.append(said.complete)
+        self.times.append(time)
 
 
 Step = Block | Moment | Event
@@ -109,6 +142,10 @@ class Steps:
         matcher.clear()
         yield from self._emptied()
 
+    def take_over(self, other: Steps) -> None:
+        """Go on where steps in another process, begun from these, have stopped."""
+        self.__dict__.update(other.__dict__)
+
     def _see(self, moment: Moment, now: int) -> Iterator[Step]:
         self.intake.check(moment)
         self.vectors_seen += 1
@@ -130,11 +167,10 @@ class Steps:
                 self.intake.width = said.features.size
             for name in said.labels:
                 self._known[name] = None
-            self._block.said.append(said)
-            self._block.times.append(now)
+            self._block.append(said, now)
 
     def _emptied(self) -> Iterator[Step]:
-        if self._block.said:
+        if len(self._block):
             block, self._block = self._block, Block()
             yield block
 
