@@ -37,8 +37,8 @@ class RosProcess:
                 [*_program(program), *arguments], stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT,
                 # Unbuffered, so that a killed process leaves all that it printed.
-                env={**os.environ, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0',
-                     **(environment or {})})
+                env={**_as_users_have_it(), 'PYTHONUNBUFFERED': '1',
+                     'RCUTILS_COLORIZED_OUTPUT': '0', **(environment or {})})
 
     def __enter__(self) -> 'RosProcess':
         """Return the process itself."""
@@ -89,6 +89,11 @@ class RosProcess:
         """End the process at once, as a power cut would."""
         self.process.kill()
         self.process.wait()
+
+
+def _as_users_have_it() -> dict[str, str]:
+    """Return the test's environment without the limit on threads, which users do not set."""
+    return {name: value for name, value in os.environ.items() if name != 'OPENBLAS_NUM_THREADS'}
 
 
 def _program(name: str) -> list[str]:
