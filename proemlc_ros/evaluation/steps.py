@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -65,9 +66,11 @@ class Block:
         """The features, one row an annotation."""
         return np.asarray(self.features)
 
-    def statements(self) -> dict[str, list]:
-        """Return labels, absent and complete as the learner takes them."""
-        return {'labels': self.labels, 'absent': self.absent, 'complete': self.complete}
+    def statements(self) -> dict[str, Any]:
+        """Return labels, absent and complete as the learner takes them, in the shortest way."""
+        return {'labels': self.labels,
+                'absent': self.absent if any(self.absent) else None,
+                'complete': True if all(self.complete) else self.complete}
 
     def annotation(self, place: int) -> Annotation:
         """Return one annotation as a whole."""
