@@ -32,13 +32,15 @@ class HiddenLayer:
         self.neurons = neurons
         self.size = neurons + options.direct_links * width + options.bias
         self.blas = routines(options.dtype)
+        # A hidden row before the sample's share is filled in; what remains is the bias.
+        self._ones: Array = np.ones(self.size, dtype=options.dtype)
 
     def row(self, vector: Array) -> Array:
         """Return the hidden row of one dense sample, as a new array."""
         neurons = self._row(vector)
         if self.size == self.neurons:
             return neurons
-        hidden = np.ones(self.size, dtype=self.options.dtype)
+        hidden = self._ones.copy()
         hidden[:self.neurons] = neurons
         if self.options.direct_links:
             hidden[self.neurons:self.neurons + self.width] = self.scaling.apply(vector)

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 
 from proemlc_ros.core.blas import Array
@@ -20,6 +22,13 @@ from proemlc_ros.core.scaling import Scaling
 _JITTER = 1e-8
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
+
+
+def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
+    """Return in which order samples become centres; model choice asks for it as well."""
+    order: npt.NDArray[np.int64] = np.random.default_rng(
+        np.random.SeedSequence(seed)).permutation(samples)
+    return order
 
 
 class RadialNeurons(HiddenLayer):
@@ -45,8 +54,7 @@ class RadialNeurons(HiddenLayer):
         """Draw centres from the samples; as many as there are when they are too few."""
         assert samples is not None
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
-        random = np.random.default_rng(np.random.SeedSequence(options.seed))
-        order = random.permutation(samples.shape[0])
+        order = centre_order(options.seed, samples.shape[0])
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
@@ -141,6 +149,18 @@ class GaussianNeurons(RadialNeurons):
         return np.maximum(products, 0.0, out=products)
 
 
+@cache
+def _absolute_differences() -> Callable[[Array, Array], Array]:
+    """Return the function that sums absolute differences; imported here, as it takes its time."""
+    from scipy.spatial import distance
+    try:
+        # What cdist calls in the end; its checks take as long as 100 centres do.
+        from scipy.spatial._distance_pybind import cdist_cityblock
+    except ImportError:
+        return lambda rows, centres: distance.cdist(rows, centres, 'cityblock')
+    return lambda rows, centres: cdist_cityblock(rows, centres)
+
+
 class LaplacianNeurons(RadialNeurons):
     """Activation 'laplacian': the sum of absolute differences."""
 
@@ -148,14 +168,12 @@ class LaplacianNeurons(RadialNeurons):
                  whitener: Array | None = None) -> None:
         """Take scaled centres (neurons, width), and L^-1."""
         super().__init__(options, scaling, centres, gamma, whitener)
-        # Here and not above: it takes its time, and other layers do without.
-        from scipy.spatial.distance import cdist
-        self._distances: Callable[..., Any] = cdist
+        self._distances = _absolute_differences()
         self._columns: tuple[Array, Array, Array] | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
-        distances: Array = self._distances(scaled, self.centres, 'cityblock')
+        distances: Array = self._distances(scaled, self.centres)
         return distances.astype(self.options.dtype, copy=False)
 
     def sparse_distances(self, samples: Rows) -> Array:

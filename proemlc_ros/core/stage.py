@@ -9,7 +9,7 @@ from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.layers import make_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.trial import Outcome, Trial
 from proemlc_ros.core.unlearning import calibrate, unlearn_rows
 from proemlc_ros.core.warmup import WarmUp
@@ -146,7 +146,10 @@ class Stage:
     def _learn_warming_up(self, warmup: WarmUp, rows: Rows, annotations: list[Annotation]) -> None:
         more = warmup.plus(rows, annotations)
         if self.learner is not None and more.layer_samples == warmup.layer_samples:
-            self.learner.learn_rows(rows, annotations)
+            if rows.shape[0] == 1 and not is_sparse(rows):
+                self.learner.learn_one(rows[0], annotations[0])
+            else:
+                self.learner.learn_rows(rows, annotations)
             self.warmup = more
         else:
             self._learn_again(more)

@@ -14,8 +14,8 @@ from proemlc_ros.core.blas import Array
 # Candidate thresholds, from -1 to 1; targets are -1 and 1.
 _STEP = 0.025
 CANDIDATES: Array = -1.0 + _STEP * np.arange(81)
-# Up to here the choice is made anew with every sample, then with every 32nd.
-_EARLY, _BATCH = 64, 32
+# The choice is made anew when a quarter more samples have come, and at the latest after so many.
+_PATIENCE = 32
 # Without at least this many samples the threshold is zero and the best label is always named.
 _EVIDENCE = 10
 # Of all candidates that lose at most this share of the best F1, the one with fewest errors wins.
@@ -71,7 +71,7 @@ class Thresholds:
             return
         self._pending.append((scores, present))
         self.observed += 1
-        if self.observed <= _EARLY or self.observed % _BATCH == 0:
+        if self.observed % min(_PATIENCE, self.observed // 4 or 1) == 0:
             self.choose()
 
     def take_back(self, scores: Array, present: Mask) -> None:
