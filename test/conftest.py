@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from ros_process import RosProcess
 
+# Fixtures are no doctests; collected as modules, files of one name would get in each other's way.
+collect_ignore_glob = ['*conftest.py']
+
 # Above 101 the UDP ports of a domain reach into the range that Linux hands out to anyone.
 DOMAINS = range(1, 102)
 

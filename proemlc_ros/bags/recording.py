@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from heapq import merge
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader
@@ -21,11 +20,8 @@ from .files import paths_to_open, storage_files
 from .message_types import TrialReader, default_types, full_type_name, types_of
 from .topics import Record, Topic, describe
 
-if TYPE_CHECKING:
-    from typing import Self  # from Python 3.11 on, so for type checkers only
 
-
-class Recording:
+class Recording(AbstractContextManager['Recording']):
     """A recording, open for reading.
 
     Args:
@@ -58,14 +54,7 @@ class Recording:
             self._stack.close()
             raise
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the files."""
         self._stack.close()
 

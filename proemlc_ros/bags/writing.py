@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
@@ -18,16 +17,13 @@ from proemlc_ros.teaching.moments import Annotation, Moment
 
 from .definitions import RosbagsMessages
 
-if TYPE_CHECKING:
-    from typing import Self  # from Python 3.11 on, so for type checkers only
-
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that a played recording needs no remapping.
 FEATURES_TOPIC = '/proemlc/features'
 ANNOTATIONS_TOPIC = '/proemlc/annotations'
 
 
-class BagWriter:
+class BagWriter(AbstractContextManager['BagWriter']):
     """A new recording; on an error nothing of it stays behind.
 
     Args:
@@ -52,14 +48,7 @@ class BagWriter:
         except (OSError, WriterError) as error:
             raise BagError(f'{self.path}: cannot be written: {error}') from error
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Finish the recording, or remove it after an error."""
         if kind is None:
             self._writer.close()

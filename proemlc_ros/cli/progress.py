@@ -6,17 +6,14 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
-
-if TYPE_CHECKING:
-    from typing import Self  # from Python 3.11 on, so for type checkers only
+from contextlib import AbstractContextManager
+from typing import TextIO
 
 _WIDTH = 30
 _EVERY = 0.1
 
 
-class ProgressBar:
+class ProgressBar(AbstractContextManager['ProgressBar']):
     """Shows how far a job has come, how fast it goes and how long it will take.
 
     Args:
@@ -36,14 +33,7 @@ class ProgressBar:
         self._shown = self._stream.isatty() if shown is None else shown
         self._start = self._drawn = time.monotonic()
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Wipe the bar off."""
         if self._shown:
             self._stream.write('\r\x1b[K')

@@ -9,9 +9,9 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proemlc_ros.core import Classification
 from proemlc_ros.files import replace_text
@@ -20,9 +20,6 @@ from proemlc_ros.teaching.moments import Moment
 
 from .replay_page import MEASURES
 from .result import Result
-
-if TYPE_CHECKING:
-    from typing import Self  # from Python 3.11 on, so for type checkers only
 
 FORMAT_VERSION = 1
 
@@ -52,7 +49,7 @@ def write_csv(path: Path, results: Sequence[Result]) -> None:
     replace_text(path, text.getvalue())
 
 
-class PredictionFile:
+class PredictionFile(AbstractContextManager['PredictionFile']):
     """A CSV file with a line for every feature vector: stamp, labels, novelty, scores by name.
 
     Args:
@@ -66,14 +63,7 @@ class PredictionFile:
         self._table = csv.writer(self._file, lineterminator='\n')
         self._table.writerow(['stamp', 'labels', 'novelty', 'scores'])
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the file."""
         self._file.close()
 

@@ -64,6 +64,7 @@ RECORDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', RECORDINGS)
 def test_recordings_of_other_people_from_info_to_evaluation(proemlc, shared, tmp_path, name):
     path = shared / 'bags' / name
