@@ -89,24 +89,31 @@ def generate(folder: Path) -> Path:
     """Generate, compile and install the interfaces below `folder`; return the install tree."""
     prefixes = ros_prefixes()
     if not any((prefix / 'share/rosidl_default_generators').is_dir() for prefix in prefixes):
-        sys.exit('error: no ROS 2 message generators found. Source a ROS 2 installation, or pip '
-                 "install 'proemlc_ros[jazzy]' needs, or set PROEMLC_WITHOUT_ROS=1 to install the "
-                 'learner alone.')
+        raise BuildError(
+            'error: no ROS 2 message generators found. Source a ROS 2 installation, or install '
+            'requirements/jazzy.txt with pip, or set PROEMLC_WITHOUT_ROS=1 to install the learner '
+            'alone.')
     for prefix in prefixes:
         mend_exports(prefix)
     # CMake refuses a folder that was moved, and must not mix two Pythons or two ROS versions.
     key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
     folder /= f'interfaces-{key}'
-    project, build, tree = folder / 'project', folder / 'cmake', folder / 'tree'
-    stage(project)
+    tree = folder / 'tree'
     shutil.rmtree(tree, ignore_errors=True)  # so that a deleted interface leaves nothing behind
+    stage(folder / 'project')
+    _compile(folder / 'project', folder / 'cmake', tree, prefixes)
+    return tree
+
+
+def _compile(project: Path, build: Path, tree: Path, prefixes: list[Path]) -> None:
+    """Configure, build and install a CMake project."""
+    environment = _cmake_environment(prefixes)
     configure = [
         'cmake', '-S', project, '-B', build, '-Wno-dev', '-DCMAKE_BUILD_TYPE=Release',
         f'-DCMAKE_INSTALL_PREFIX={tree}', '-DBUILD_TESTING=OFF',
         f'-DPython3_EXECUTABLE={sys.executable}',
         f'-DCMAKE_PREFIX_PATH={";".join(map(str, prefixes))}']
     compile_all = ['cmake', '--build', build, '--parallel', str(os.cpu_count() or 1)]
-    environment = _cmake_environment(prefixes)
     _run([*configure, '-DJOINED=ON'], environment)
     try:
         _run(compile_all, environment)
@@ -114,7 +121,6 @@ def generate(folder: Path) -> Path:
         _run([*configure, '-DJOINED=OFF'], environment)
         _run(compile_all, environment)
     _run(['cmake', '--install', build], environment)
-    return tree
 
 
 def merge(tree: Path, prefix: Path, python_folder: Path) -> list[Path]:

@@ -1,0 +1,104 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The steps by which setup.py builds the interfaces; test_colcon.py shows them together."""
+
+import sys
+import sysconfig
+
+import numpy
+import pytest
+from checkout import ROOT, run
+
+sys.path.insert(0, str(ROOT))
+
+from building import interfaces, wheel_exports
+
+
+def test_staging_holds_exactly_the_interfaces_of_the_folder(tmp_path):
+    (tmp_path / 'msg').mkdir()
+    (tmp_path / 'msg/Old.msg').write_text('int8 a\n')
+    interfaces.stage(tmp_path)
+    staged = sorted(path.relative_to(tmp_path).as_posix()
+                    for path in tmp_path.rglob('*') if path.parent != tmp_path and path.is_file())
+    assert staged == interfaces.interface_files()
+    for name in staged:
+        assert f'"{name}"' in (tmp_path / 'CMakeLists.txt').read_text()
+
+
+def test_staging_again_leaves_unchanged_files_alone(tmp_path):
+    interfaces.stage(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*.*')}
+    interfaces.stage(tmp_path)
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob('*.*')}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return a small install tree such as CMake makes."""
+    for name in ('lib/libproemlc_ros.so', 'include/proemlc_ros/x.hpp',
+                 'share/proemlc_ros/msg/X.msg', 'share/proemlc_ros/package.xml',
+                 'share/proemlc_ros/environment/path.sh',
+                 'lib/python3.12/site-packages/proemlc_ros/__init__.py',
+                 'lib/python3.12/site-packages/proemlc_ros/msg/__init__.py',
+                 'lib/python3.12/site-packages/proemlc_ros-0.1.0-py3.12.egg-info/PKG-INFO'):
+        (tmp_path / 'tree' / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / 'tree' / name).write_text(name)
+    return tmp_path / 'tree'
+
+
+def test_merging_keeps_what_setuptools_installed(tree, tmp_path):
+    prefix, packages = tmp_path / 'prefix', tmp_path / 'prefix/lib/packages'
+    (packages / 'proemlc_ros').mkdir(parents=True)
+    (packages / 'proemlc_ros/__init__.py').write_text('ours')
+    written = interfaces.merge(tree, prefix, packages)
+    assert {path.relative_to(prefix).as_posix() for path in written} == {
+        'lib/libproemlc_ros.so', 'include/proemlc_ros/x.hpp', 'share/proemlc_ros/msg/X.msg',
+        'lib/packages/proemlc_ros/msg/__init__.py', 'share/proemlc_ros/interfaces.files'}
+    assert (packages / 'proemlc_ros/__init__.py').read_text() == 'ours'
+
+
+def test_merging_again_removes_what_is_gone(tree, tmp_path):
+    prefix, packages = tmp_path / 'prefix', tmp_path / 'prefix/lib/packages'
+    interfaces.merge(tree, prefix, packages)
+    (tree / 'share/proemlc_ros/msg/X.msg').unlink()
+    (prefix / 'share/proemlc_ros/msg/mine.txt').write_text('not of the build')
+    interfaces.merge(tree, prefix, packages)
+    assert [path.name for path in (prefix / 'share/proemlc_ros/msg').iterdir()] == ['mine.txt']
+    assert (prefix / 'lib/libproemlc_ros.so').exists()
+
+
+def test_exports_of_wheels_are_pointed_at_headers_that_exist(tmp_path):
+    exports = tmp_path / 'share/std_msgs/cmake/export.cmake'
+    exports.parent.mkdir(parents=True)
+    exports.write_text('INCLUDE "${_PREFIX}/include;/opt/python/cp311/include/python3.11;'
+                       '/opt/x/numpy/_core/include;/usr"\n')
+    wheel_exports.mend_exports(tmp_path)
+    assert exports.read_text() == (
+        f'INCLUDE "${{_PREFIX}}/include;{sysconfig.get_path("include")};'
+        f'{numpy.get_include()};/usr"\n')
+
+
+def test_exports_that_are_right_are_not_touched(tmp_path):
+    exports = tmp_path / 'share/std_msgs/cmake/export.cmake'
+    exports.parent.mkdir(parents=True)
+    exports.write_text(f'INCLUDE "{sysconfig.get_path("include")};{numpy.get_include()}"\n')
+    exports.chmod(0o444)
+    before = exports.stat().st_mtime_ns
+    wheel_exports.mend_exports(tmp_path)
+    assert exports.stat().st_mtime_ns == before
+
+
+def test_without_ros_the_build_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(interfaces, 'ros_prefixes', list)
+    with pytest.raises(SystemExit, match='Source a ROS 2 installation'):
+        interfaces.generate(tmp_path)
+
+
+def test_a_failing_step_shows_its_own_words():
+    with pytest.raises(interfaces.BuildError, match='wrong'):
+        interfaces._run([sys.executable, '-c', 'import sys; sys.exit("wrong")'], {})
+
+
+def test_setup_py_lists_its_commands():
+    printed = run(sys.executable, 'setup.py', '--help-commands', folder=ROOT)
+    assert 'build_interfaces' in printed
