@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 
 from proemlc_ros.nodes.operator_services import ClassifierServices
 from proemlc_ros.nodes.operator_topics import ClassifierTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
-from proemlc_ros.nodes.process import new_executor
 from proemlc_ros.operator.robot import Robot
 
 # Seconds between looks at whether the classifier's services are there.
@@ -65,21 +65,16 @@ class OperatorNode(Node):
 @contextmanager
 def spinning(node: Node) -> Iterator[None]:
     """Spin a node in a thread of its own."""
-    executor = new_executor()
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
-
-    def spin() -> None:
-        try:
-            executor.spin()
-        except ExternalShutdownException:
-            pass
-
-    thread = threading.Thread(target=spin, name='rclpy', daemon=True)
+    stop = Future(executor=executor)
+    thread = threading.Thread(
+        target=executor.spin_until_future_complete, args=(stop,), name='spin', daemon=True)
     thread.start()
     try:
         yield
     finally:
-        executor.shutdown()
+        stop.set_result(None)
         thread.join(timeout=5.0)
         node.destroy_node()
 

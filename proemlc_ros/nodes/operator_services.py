@@ -61,6 +61,8 @@ class ClassifierServices:
         """Teach; done only once the annotation is durable."""
         message = annotation_message(self._messages, annotation)
         response = await self._call(self._annotate, Annotate.Request(annotation=message))
+        if response.success:
+            self._robot.on_taught(annotation, echo=False)
         return Outcome(response.success, response.message)
 
     async def undo(self, who: str) -> Outcome:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,6 +21,8 @@ from proemlc_ros.teaching.moments import Annotation, Moment
 SILENCE = 3.0
 # The rate shown is a mean over this many seconds.
 RATE_WINDOW = 3.0
+# Annotations that were heard of once and may be heard of again.
+MAX_UNPAIRED = 100
 
 
 class Connection(Enum):
@@ -69,6 +71,7 @@ class Robot:
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
     reachable: bool = False
+    _taught: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
     _actors: dict[EventKind, str] = field(default_factory=dict)
     _heard: float = float('-inf')
     _arrivals: deque[float] = field(default_factory=deque)
@@ -126,8 +129,23 @@ class Robot:
             self.watch(Topic.CURVE)
         self.watch(Topic.HEALTH)
 
-    def on_taught(self, annotation: Annotation) -> None:
-        """Note an annotation that the classifier has learnt; its question is settled."""
+    def on_taught(self, annotation: Annotation, echo: bool = True) -> None:
+        """Note an annotation that the classifier has learnt; its question is settled.
+
+        One's own annotation is heard of twice, by the answer of the service and by the
+        classifier's announcement, in either order; right after a start the latter may be missed.
+
+        Args:
+            annotation: what was learnt.
+            echo: whether the classifier announced it, and did not answer us.
+        """
+        key = (annotation.stamp, annotation.labels, annotation.absent, annotation.annotator)
+        if self._taught.get(key) == (not echo):
+            del self._taught[key]
+            return
+        self._taught[key] = echo
+        if len(self._taught) > MAX_UNPAIRED:
+            self._taught.popitem(last=False)
         said = describe(annotation.labels, annotation.absent, annotation.complete)
         self.note(annotation.annotator, f'taught {said}')
         self.settle(annotation.stamp)

@@ -11,6 +11,7 @@ from proemlc_ros.operator.label_table import LabelTable
 from proemlc_ros.operator.questions import Question, QuestionQueue
 from proemlc_ros.operator.recent import RecentMoments, Sight
 from proemlc_ros.operator.robot import Connection, Health, Robot, Topic
+from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.moments import Annotation, Moment
 
 
@@ -136,6 +137,25 @@ def test_robot_settles_a_question_that_was_answered_and_notes_who_did_it():
     assert seen == [Topic.QUESTIONS, Topic.ACTIVITY, Topic.QUESTIONS]
     deed = robot.activity.deeds[-1]
     assert (deed.number, deed.who, deed.text) == (1, 'ann', 'taught cup')
+
+
+@pytest.mark.parametrize('order', [(True, False), (False, True), (True,), (False,)])
+def test_annotation_heard_of_twice_is_one_deed(order):
+    robot = Robot()
+    for echo in order:
+        robot.on_taught(Annotation(5, ('cup',), annotator='ann'), echo)
+    assert len(robot.activity.deeds) == 1
+    robot.on_taught(Annotation(6, ('cup',), annotator='ann'))
+    assert len(robot.activity.deeds) == 2
+
+
+def test_event_is_noted_with_who_asked_for_it():
+    robot = Robot()
+    robot.expect(EventKind.REMOVE, 'ann')
+    robot.on_event(Event(EventKind.REMOVE, label='cup'))
+    robot.on_event(Event(EventKind.LOAD, file_name='kitchen.npz'))
+    assert [(deed.who, deed.text) for deed in robot.activity.deeds] == [
+        ('ann', 'removed cup'), ('', 'loaded kitchen.npz')]
 
 
 def test_moment_of_a_question_outlives_the_flow():

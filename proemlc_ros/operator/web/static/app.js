@@ -42,7 +42,7 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem('theme', theme);
   $('theme').textContent = THEMES[theme];
-  $('theme').setAttribute('aria-label', `Colours: ${theme || 'as the system'}`);
+  $('theme').setAttribute('aria-label', `Colours: ${THEMES[theme]}`);
 }
 
 const introduce = () => ask('name', { who: $('who').value });

@@ -5,6 +5,8 @@ import { $, make } from './dom.js';
 import { ask, onConnect } from './link.js';
 import { change, on, shown, state } from './state.js';
 
+let sending = null;
+
 export function say(text, kind = 'good') {
   $('message').textContent = text;
   $('message').dataset.kind = text ? kind : '';
@@ -70,7 +72,11 @@ export function teachNone() {
 
 export async function teach(sight, labels, absent, complete = restAbsent() && !absent.length) {
   const held = state.held;
+  // Pressed twice in a hurry must not teach the same moment twice.
+  if (sight.stamp === sending) return;
+  sending = sight.stamp;
   const answer = await ask('annotate', { stamp: sight.stamp, labels, absent, complete });
+  sending = null;
   if (!answer.done) return say(answer.message, 'bad');
   if (state.held === held && held?.stamp === sight.stamp) release();
   say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
@@ -94,6 +100,7 @@ export async function undo() {
 async function addLabel() {
   const name = $('new-label').value.trim();
   if (!name) return;
+  if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
   if (!state.known.has(name)) {
     const { similar = [] } = await ask('similar', { label: name });
     if (similar.length) return warnOfTwin(name, similar);

@@ -1,0 +1,202 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: several operators, lost nodes, many labels, how quick it is."""
+
+import json
+import shutil
+import signal
+import statistics
+import subprocess
+
+import pytest
+from dashboard_stand import Page, Stand, chromium, find_chromium, wait_until
+from proemlc_ros.srv import Annotate, RenameLabel
+
+pytestmark = pytest.mark.slow
+HOSTILE = '<img src=x onerror=alert(1)>'
+
+
+@pytest.fixture(scope='module')
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def stand(start_process, ros, tmp_path):
+    find_chromium()
+    running = Stand(start_process, ros, tmp_path)
+    yield running
+    running.listener.close()
+
+
+def call(stand, kind, name, **fields):
+    """Call a service of the classifier and return its answer."""
+    client = stand.listener.node.create_client(kind, f'proemlc/{name}')
+    assert client.wait_for_service(30)
+    future = client.call_async(kind.Request(**fields))
+    wait_until(future.done, f'the answer of {name}')
+    return future.result()
+
+
+def teach(stand, *labels):
+    """Teach by the service, as another program would."""
+    request = Annotate.Request()
+    request.annotation.labels = list(labels)
+    request.annotation.annotator = 'script'
+    answer = call(stand, Annotate, 'annotate', annotation=request.annotation)
+    assert answer.success, answer.message
+
+
+def test_two_operators_see_each_others_changes(browser, stand):
+    address = stand.start_dashboard()[1]
+    ann, ben = Page(browser, address).ready(), Page(browser, address).ready()
+    for page, name in ((ann, 'Ann'), (ben, 'Ben')):
+        page.page.fill('#who', name)
+        page.page.press('#who', 'Tab')
+        page.expect('#figures', '2 operators')
+    ann.add('cups')
+    ben.expect_names('cups')
+    ben.expect('#activity', 'Ann taught cups')
+
+    ann.page.click('#hold')
+    ann.row('cups').click()
+    assert call(stand, RenameLabel, 'rename_label', label='cups', new_label='cup').success
+    ben.expect_names('cup')
+    ann.expect('#message', 'cups: renamed or removed meanwhile')  # or it would come back
+    ann.page.keyboard.press('Escape')
+
+    ben.expect('#questions', 'Answer')
+    stamp = ben.page.evaluate("document.querySelectorAll('#questions li').length")
+    ann.page.locator('#questions .answer').first.click()
+    ann.row('cup').click()
+    ann.page.click('#teach')
+    ann.expect('#message', 'Learnt: cup')
+    ben.expect('#activity', 'Ann taught cup')
+    assert stamp >= 1
+    ben.add('bowl')
+    ann.expect_names('cup', 'bowl')
+    assert ann.errors == ben.errors == []
+
+
+def test_lost_nodes_are_shown_and_come_back(browser, stand):
+    dashboard, address = stand.start_dashboard('port:=8699')
+    page = Page(browser, address).ready()
+    page.add('cup')
+    page.expect_names('cup')
+    page.page.click('#hold')
+    page.row('cup').click()
+
+    stand.classifier.kill()
+    page.expect('#connection', 'no sign of life|not running')
+    page.page.click('#teach')
+    page.expect('#message', 'does not answer; nothing was sent')
+    page.expect('#view-title', '^Held')  # nothing is lost: the moment and its marks stay
+    stand.start_classifier()
+    page.expect('#connection', '^connected', timeout=40_000)
+    page.page.click('#teach')
+    page.expect('#message', 'Learnt: cup')
+    page.expect('#figures', ' 2 samples')
+    assert page.page.locator('#activity li').count() == 2
+
+    assert dashboard.stop(signal.SIGTERM) == 0
+    page.expect('#connection', 'not reachable')
+    page.page.click('#undo')
+    page.expect('#message', 'nothing was sent')
+    stand.start_dashboard('port:=8699')
+    page.expect('#connection', '^connected', timeout=40_000)
+    page.expect_names('cup')
+    # A browser tells of a server that is away; everything else would be ours.
+    assert all('ERR_CONNECTION_REFUSED' in error or 'WebSocket' in error
+               for error in page.errors), page.errors
+
+
+def test_thousand_labels_and_a_hostile_one(browser, stand):
+    address = stand.start_dashboard()[1]
+    page = Page(browser, address).ready()
+    page.add(HOSTILE)
+    page.expect_names(HOSTILE)
+    page.expect('#message', 'Learnt: <img')
+    page.page.click(f"[aria-label='Rename or remove {HOSTILE}']")
+    page.expect('#label-dialog-title', '^<img src=x')
+    page.page.keyboard.press('Escape')
+    teach(stand, *(f'thing {number}' for number in range(999)))
+    page.expect('#label-count', '^1000$')
+    assert len(page.names()) == 100
+    page.page.fill('#label-filter', '77')
+    page.expect_names(*(f'thing {number}' for number in range(999) if '77' in str(number)))
+    page.row('thing 777').click()
+    page.expect('#message', 'Learnt: thing 777')
+    page.page.fill('#label-filter', '')
+    page.page.click('#label-more')
+    page.page.locator('.label-row').nth(999).wait_for(state='attached')
+    rate = page.page.evaluate("""async () => {
+      let frames = 0; const end = performance.now() + 2000;
+      while (performance.now() < end) { await new Promise(requestAnimationFrame); frames += 1; }
+      return frames / 2; }""")
+    print(f'\nframes a second with 1000 labels drawn: {rate:.0f}')
+    assert page.page.locator('img[src=x]').count() == 0
+    assert page.errors == []
+
+
+def test_latency_from_press_to_changed_prediction(browser, stand):
+    """Prints how long it takes; asserts only that each press changes what is seen."""
+    address = stand.start_dashboard()[1]
+    page = Page(browser, address).ready()
+    page.add('thing')
+    page.expect_names('thing')
+    times = []
+    for number, letter in enumerate('BCDEFGHIJKLMNOPQRSTUVWXYZ'):
+        stand.listener.show(letter)  # unlike all before: one sample changes its score for good
+        button = ('#none', '.label-row')[number % 2]
+        times.append(page.page.evaluate(PRESS_AND_WAIT, button))
+    print(f'\npress to changed prediction on the page, 500 hidden, {len(times)} presses: '
+          f'p50 {statistics.median(times):.0f} ms, '
+          f'p95 {statistics.quantiles(times, n=20)[-1]:.0f} ms, max {max(times):.0f} ms')
+    assert page.errors == []
+
+
+# Presses a button and waits until the page shows another score than before.
+PRESS_AND_WAIT = """async (button) => {
+  const row = document.querySelector('.label-row');
+  const score = () => parseFloat(row.querySelector('.facts').textContent);
+  const before = score();
+  const start = performance.now();
+  document.querySelector(button).click();
+  while (Math.abs(score() - before) < 0.2) {
+    if (performance.now() - start > 10000) throw new Error(`score stays ${score()}`);
+    await new Promise(requestAnimationFrame);
+  }
+  return performance.now() - start;
+}"""
+
+
+def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
+    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
+    fetched = subprocess.run(
+        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
+         'axe-core'], capture_output=True, text=True, timeout=120, check=False)
+    script = tmp_path / 'node_modules/axe-core/axe.min.js'
+    if not script.exists():
+        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
+    address = stand.start_dashboard()[1]
+    for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
+        page = Page(browser, address, color_scheme=scheme,
+                    viewport={'width': width, 'height': 900}, bypass_csp=True).ready()
+        page.add(f'cup {scheme} {width}')
+        page.expect('#message', 'Learnt')
+        page.page.click('#hold')
+        page.page.locator('.label-row').first.click()
+        page.page.click('#diagnostics-title')
+        page.page.add_script_tag(path=str(script))
+        check_with_axe(page, f'{scheme} {width}')
+        page.page.click('#help')
+        check_with_axe(page, f'{scheme} {width} help')
+        page.close()
+
+
+def check_with_axe(page, where):
+    found = page.page.evaluate('axe.run()')['violations']
+    serious = [(one['id'], [node['html'][:160] for node in one['nodes']]) for one in found
+               if one['impact'] in ('serious', 'critical')]
+    assert serious == [], f'{where}: {json.dumps(serious, indent=1)}'
