@@ -147,8 +147,10 @@ class Canvas:
         title = escape(self._title)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-            f'role="img" aria-label="{escape(self._title, quote=True)}">'
+            f'role="img" aria-label="{escape(self._title, quote=True)}" '
+            # A small picture is not to fill a wide page.
+            f'style="max-width:{1.4 * self.width:.0f}px">'
             f'<title>{title}</title>{_STYLE}'
-            f'<text class="title" x="{self._box[0]}" y="18">{title}</text>'
+            f'<text class="title" x="{min(self._box[0], 64)}" y="18">{title}</text>'
             f'{"".join(self._parts)}</svg>'
         )
