@@ -16,7 +16,8 @@ _MODEL = Options()
 MODEL_PARAMETERS = (
     Declared('hidden_size', _MODEL.hidden_size, 'hidden neurons; more fit better and cost more',
              1, 20_000),
-    Declared('ridge', _MODEL.ridge, 'weight of the ridge penalty; larger is smoother', 1e-12, 1e12),
+    Declared('ridge', _MODEL.ridge, 'weight of the ridge penalty; larger is smoother', 1e-12,
+             1e12),
     Declared('activation', _MODEL.activation, 'of the hidden neurons; the radial ones are fixed '
              'when the first samples have come', choices=(*ACTIVATIONS, *RADIAL)),
     Declared('scaling', _MODEL.scaling, 'of the feature values before the hidden layer',

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that are declared once: name, default, range, meaning, and whether they may change."""
+"""Parameters declared once: name, default, range, meaning, and whether they may change."""
 
 from __future__ import annotations
 

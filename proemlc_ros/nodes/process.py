@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a node as a process that ends cleanly, however often it is told to.
 
-The signals are blocked in every thread and waited for in the main one. So none of them can
-interrupt the saving of a model, and a second Ctrl-C, which `ros2 launch` likes to send, is nothing.
+The main thread waits for the signals while another one spins, and blocks them while it ends. So
+none of them can interrupt the saving of a model; a second Ctrl-C, which `ros2 launch` likes to
+send, is nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import Protocol
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+
+from proemlc_ros.errors import ProEMLCError
 
 _ENDING = {signal.SIGINT, signal.SIGTERM}
 
@@ -43,18 +47,18 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
     Returns:
         The exit code: 0, or 1 where the node could not start.
     """
-    for number in _ENDING:
-        # A shell starts background jobs with SIGINT ignored; what is ignored cannot be waited for.
-        signal.signal(number, signal.SIG_DFL)
-    # Before any thread begins, since each inherits the mask of the one that starts it.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    signals = _Signals()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = make_node()
+        try:
+            node = make_node()
+        except ProEMLCError as error:
+            get_logger('proemlc_ros').fatal(f'Cannot start: {error}')
+            return 1
         started = node.start()
         try:
             if started:
-                _spin_until_signal(node)
+                _spin_until(signals, node)
         finally:
             node.finish()
             node.destroy_node()
@@ -63,7 +67,30 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         rclpy.try_shutdown()
 
 
-def _spin_until_signal(node: Node) -> None:
+class _Signals:
+    """Waits for the signals that end a process; made before any thread begins."""
+
+    def __init__(self) -> None:
+        self._reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for number in _ENDING:
+            # Also undoes that a shell starts background jobs with SIGINT ignored.
+            signal.signal(number, lambda *_: None)
+        # Each thread inherits the mask of the one that starts it, so only this one will hear.
+        self._block()
+
+    def wait(self) -> None:
+        """Return at the next signal; one that came before counts."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        os.read(self._reader, 1)
+        self._block()
+
+    def _block(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+
+
+def _spin_until(signals: _Signals, node: Node) -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     stop = Future(executor=executor)
@@ -71,7 +98,7 @@ def _spin_until_signal(node: Node) -> None:
     thread = threading.Thread(
         target=_spin, args=(executor, stop, failures), name='spin', daemon=True)
     thread.start()
-    signal.sigwait(_ENDING)
+    signals.wait()
     stop.set_result(None)
     thread.join()
     if failures:
@@ -83,6 +110,5 @@ def _spin(executor: Executor, stop: Future, failures: list[BaseException]) -> No
         executor.spin_until_future_complete(stop)
     except BaseException as error:
         failures.append(error)
-    finally:
-        # Wakes the main thread where spinning ended for a reason of its own.
+        # Wakes the main thread, which raises it.
         os.kill(os.getpid(), signal.SIGTERM)

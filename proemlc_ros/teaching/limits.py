@@ -58,8 +58,7 @@ class Limits:
             raise VectorRejectedError(
                 'wrong_width', f'the feature vector has {size} values, the model was made for '
                 f'{width}; publish {width} values, or reset the model')
-        # A finite sum has finite terms, but float32 may overflow: look closer only then.
-        if not np.isfinite(data.sum(dtype=np.float64)) and not np.isfinite(data).all():
+        if not np.isfinite(data).all():
             index = int(np.flatnonzero(~np.isfinite(data))[0])
             raise VectorRejectedError(
                 'not_finite', f'value {index} of the feature vector is {data[index]}')
@@ -141,7 +140,7 @@ class RateLimit:
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
-        self._tokens = max(rate, 1.0)
+        self._tokens = float('inf')  # Full, whatever rate is set before the first message.
         self._last: int | None = None
 
     def check(self, now: int, what: str) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model together with what is needed to go on teaching it: the same statements, the same pupil.
 
-Nothing here depends on a clock or a disk, so that replaying a journal gives the pupil that wrote it.
+Nothing here depends on a clock or a disk: replaying a journal gives the pupil that wrote it.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from proemlc_ros.errors import JournalError, ProEMLCError, RateExceededError
 from proemlc_ros.teaching.moments import Annotation
@@ -105,7 +106,7 @@ class Teacher:
             self._on_error(f'teaching failed: {error!r}')
             answers = [JournalError(f'internal error: {error!r}')] * len(lessons)
         for lesson, answer in zip(lessons, answers, strict=True):
-            self._guarded(lambda l=lesson, a=answer: l.done(l.annotation, a))
+            self._guarded(partial(lesson.done, lesson.annotation, answer))
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:

@@ -1,0 +1,66 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the classifier: ros2 launch proemlc_ros proemlc.launch.py --show-args."""
+
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
+
+ARGUMENTS = (
+    DeclareLaunchArgument('namespace', default_value='', description='Namespace of the node.'),
+    DeclareLaunchArgument('name', default_value='proemlc', description='Name of the node.'),
+    DeclareLaunchArgument(
+        'params_file',
+        default_value=PathJoinSubstitution(
+            [FindPackageShare('proemlc_ros'), 'config', 'proemlc.yaml']),
+        description='Parameter file; config/ has a default and one for small computers.'),
+    DeclareLaunchArgument(
+        'model_directory', default_value='',
+        description='Folder for model files, snapshots and the journal; empty: as the parameter '
+                    'file says, else ~/.ros/proemlc/ and the full name of the node.'),
+    DeclareLaunchArgument(
+        'model_file', default_value='',
+        description='Model of that folder to begin with where there is nothing to resume.'),
+    DeclareLaunchArgument(
+        'use_sim_time', default_value='false', description='Whether the time comes from /clock.'),
+    DeclareLaunchArgument(
+        'autostart', default_value='true',
+        description='Whether the node configures and activates itself.'),
+    DeclareLaunchArgument(
+        'remappings', default_value='',
+        description='Remappings, as in "~/features:=/camera/features ~/labels:=/labels".'),
+    DeclareLaunchArgument(
+        'log_level', default_value='info', description='debug, info, warn, error or fatal.'),
+)
+
+
+def start_classifier(context):
+    """Return the node; remappings have to be taken apart, so this waits for the arguments."""
+    def argument(name):
+        return LaunchConfiguration(name).perform(context)
+
+    given = {name: ParameterValue(LaunchConfiguration(name), value_type=bool)
+             for name in ('use_sim_time', 'autostart')}
+    for name in ('model_directory', 'model_file'):
+        if argument(name):  # An empty one would override the parameter file.
+            given[name] = ParameterValue(LaunchConfiguration(name), value_type=str)
+    remappings = [tuple(rule.split(':=', 1)) for rule in argument('remappings').split()]
+    for rule in remappings:
+        if len(rule) != 2:
+            raise ValueError(f'remappings: {rule[0]!r} is not of the form from:=to')
+    return [Node(
+        package='proemlc_ros', executable='classifier_node', output='screen',
+        namespace=argument('namespace'), name=argument('name'),
+        parameters=[argument('params_file'), given], remappings=remappings,
+        # More threads than one make the products of this size slower, not faster.
+        additional_env={'OPENBLAS_NUM_THREADS': '1'},
+        arguments=['--ros-args', '--log-level', argument('log_level')])]
+
+
+def generate_launch_description():
+    """Return what ros2 launch starts."""
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start_classifier)])

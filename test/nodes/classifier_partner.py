@@ -1,0 +1,154 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The other side of the classifier's interface, in the test's own process."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections import defaultdict
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.srv import ChangeState, GetState
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+)
+from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from std_srvs.srv import Trigger
+
+WIDTH = 8
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SERVICES = {
+    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'rename_label': RenameLabel,
+    'remove_label': RemoveLabel, 'save_model': SaveModel, 'load_model': LoadModel,
+    'predict': Predict, 'change_state': ChangeState, 'get_state': GetState,
+    'set_parameters': SetParameters, 'get_parameters': GetParameters,
+    'describe_parameters': DescribeParameters,
+}
+
+
+def values_of(number: int, width: int = WIDTH) -> np.ndarray:
+    return np.random.default_rng(number).normal(size=width).astype(np.float32)
+
+
+class ClassifierPartner:
+    """Publishes, listens and calls; `self.heard[topic]` has all messages of a topic."""
+
+    def __init__(self, context, name: str = '/proemlc', input_type=FeatureVector):
+        self.name = name
+        self.node = rclpy.create_node('partner', context=context)
+        self.executor = SingleThreadedExecutor(context=context)
+        self.executor.add_node(self.node)
+        self.heard = defaultdict(list)
+        self.features = self.node.create_publisher(
+            input_type, f'{name}/features', qos_profile_sensor_data)
+        self.annotations = self.node.create_publisher(LabelAnnotation, f'{name}/annotations', 100)
+        for topic, kind, qos in (
+                ('predictions', Prediction, qos_profile_sensor_data),
+                ('labels', LabelSet, LATCHED), ('queries', LabelQuery, 10),
+                ('learnt', LabelAnnotation, 50),
+                ('events', ModelEvent, 50)):
+            self._listen(kind, f'{name}/{topic}', topic, qos)
+        self._listen(DiagnosticArray, '/diagnostics', 'diagnostics', 10)
+        self.clients = {}
+
+    def _listen(self, kind, full_name, topic, qos):
+        self.node.create_subscription(kind, full_name, self.heard[topic].append, qos)
+
+    def spin_until(self, condition, timeout: float = 20.0, what: str = ''):
+        """Return the first true value of a condition."""
+        deadline = time.monotonic() + timeout
+        while not (value := condition()):
+            assert time.monotonic() < deadline, f'waited in vain for {what or condition}'
+            self.executor.spin_once(0.05)
+        return value
+
+    def spin_for(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.executor.spin_once(0.02)
+
+    def wait_until_ready(self, timeout: float = 40.0) -> ClassifierPartner:
+        """Wait for an active node that is connected in both directions."""
+        self.spin_until(lambda: self.heard['labels'], timeout, 'latched labels')
+        self.spin_until(lambda: (self.features.get_subscription_count()
+                                 and self.annotations.get_subscription_count()
+                                 and self.node.count_publishers(f'{self.name}/predictions')),
+                        timeout, 'subscriptions')
+        return self
+
+    def call(self, service: str, timeout: float = 20.0, **fields):
+        """Call a service and return the answer."""
+        kind = SERVICES[service]
+        if service not in self.clients:
+            self.clients[service] = self.node.create_client(kind, f'{self.name}/{service}')
+        client = self.clients[service]
+        assert client.wait_for_service(timeout), f'no service {service}'
+        future = client.call_async(kind.Request(**fields))
+        self.spin_until(future.done, timeout, f'the answer of {service}')
+        return future.result()
+
+    def send(self, stamp: float, values, **fields) -> None:
+        message = FeatureVector(data=array('f', values), **fields)
+        message.header.stamp.sec, message.header.stamp.nanosec = _split(stamp)
+        message.header.frame_id = 'camera'
+        self.features.publish(message)
+
+    def predict(self, stamp: float, values, timeout: float = 20.0, **fields) -> Prediction:
+        """Publish a vector until its prediction comes; best effort may lose either."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.send(stamp, values, **fields)
+            until = time.monotonic() + 1.0
+            while time.monotonic() < until:
+                self.executor.spin_once(0.05)
+                for message in self.heard['predictions']:
+                    if seconds_of(message.header) == stamp:
+                        return message
+        raise AssertionError(f'no prediction for {stamp}')
+
+    def annotate(self, stamp: float = 0.0, labels=(), features=(), **fields):
+        """Call ~/annotate."""
+        return self.call('annotate', annotation=annotation(stamp, labels, features, **fields))
+
+    def diagnostics(self, condition=lambda values: True, timeout: float = 20.0) -> dict[str, str]:
+        """Return the values of the first diagnostics that fulfil a condition."""
+        self.heard['diagnostics'].clear()
+
+        def found():
+            for message in self.heard['diagnostics']:
+                for status in message.status:
+                    values = {entry.key: entry.value for entry in status.values}
+                    if status.name.endswith(': classifier') and condition(values):
+                        return values
+            return None
+        return self.spin_until(found, timeout, 'diagnostics')
+
+    def close(self):
+        self.node.destroy_node()
+        self.executor.shutdown()
+
+
+def annotation(stamp: float = 0.0, labels=(), features=(), **fields) -> LabelAnnotation:
+    message = LabelAnnotation(labels=list(labels), features=array('f', features), **fields)
+    message.header.stamp.sec, message.header.stamp.nanosec = _split(stamp)
+    return message
+
+
+def seconds_of(header) -> float:
+    return header.stamp.sec + header.stamp.nanosec * 1e-9
+
+
+def _split(stamp: float) -> tuple[int, int]:
+    return int(stamp), round((stamp - int(stamp)) * 1e9)
