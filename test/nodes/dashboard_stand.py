@@ -117,7 +117,7 @@ class Stand:
         process = self._start('dashboard_node', '--ros-args', *(
             part for parameter in ('port:=0', *parameters) for part in ('-p', parameter)),
             **options)
-        return process, process.wait_for(r'Dashboard: (http\S+)')[1]
+        return process, process.wait_for(r'Dashboard: (http\S+)', timeout=90)[1]
 
 
 class Page:
@@ -141,7 +141,7 @@ class Page:
 
     def ready(self):
         """Wait until predictions come in."""
-        self.expect('#connection', 'connected')
+        self.expect('#connection', '^connected', timeout=90_000)
         self.expect('#view-title', r'\d')
         return self
 

@@ -98,7 +98,8 @@ def test_new_label_warns_of_a_twin_and_completes(page, stand):
     page.add('cups')
     page.page.click('text=Add “cups” anyway')
     page.expect('#label-count', '2')
-    options = page.page.locator('#known-labels option').evaluate_all('all => all.map(o => o.value)')
+    options = page.page.locator('#known-labels option').evaluate_all(
+        'all => all.map(option => option.value)')
     assert options == ['cup', 'cups']
 
 

@@ -1,0 +1,185 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Teleop in a real terminal, with the real classifier over DDS."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pexpect', reason='needs pexpect (pip install pexpect)')
+pytest.importorskip('pyte', reason='needs pyte (pip install pyte)')
+
+from dashboard_stand import Stand
+from terminal_stand import Terminal
+
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.conversions import annotation_of
+
+pytestmark = pytest.mark.slow
+TELEOP = ('-m', 'proemlc_ros.nodes.teleop_node')
+ANNOTATOR = ('--ros-args', '-p', 'annotator:=ann')
+
+
+@pytest.fixture
+def stand(start_process, ros, tmp_path):
+    running = Stand(start_process, ros, tmp_path)
+    yield running
+    running.listener.close()
+
+
+@pytest.fixture
+def terminal(stand):
+    opened = Terminal(*TELEOP, *ANNOTATOR)
+    opened.wait_for('connected', timeout=90)
+    opened.wait_for('LIVE')
+    yield opened
+    opened.close()
+
+
+def clock(stamp):
+    """Return a stamp as the screen shows it."""
+    seconds = time.strftime('%H:%M:%S', time.localtime(stamp // 10**9))
+    return f'{seconds}.{stamp // 10**7 % 100:02d}'
+
+
+def journalled(stand):
+    """Return the annotations in the classifier's journal."""
+    with Recording(stand.models / 'journal') as bag:
+        topics = bag.of_type('proemlc_ros/msg/LabelAnnotation')
+        return [annotation_of(message) for _, _, message in bag.records(topics)]
+
+
+def test_teaching(terminal, stand):
+    listener = stand.listener
+    terminal.send('n')
+    frozen_at = terminal.wait_for(r'FROZEN (\S+)')[1]
+    listener.show('B')  # the world goes on while the operator types
+    terminal.send('cup\r')
+    terminal.wait_for('cup is marked')
+    terminal.send('\r')
+    terminal.wait_for('learnt: cup')
+    said = listener.wait_learnt(1)
+    assert (said.labels, said.complete, said.annotator) == (('cup',), True, 'ann')
+    assert clock(said.stamp) == frozen_at
+
+    terminal.wait_for('LIVE')
+    terminal.send('nbowl\r')
+    terminal.send('n茶杯 é\r')
+    terminal.wait_for('✓ 茶 ?杯')
+    terminal.send('\r')
+    terminal.wait_for('learnt: bowl')
+    assert listener.wait_learnt(2).labels == ('bowl', '茶杯 é')
+    terminal.wait_for('3 labels')
+
+    terminal.send('2')
+    terminal.wait_for('✓ bowl')
+    terminal.send('11')
+    terminal.wait_for('✗ cup')
+    terminal.wait_for('unmarked labels: unknown')
+    frozen_at = terminal.wait_for(r'FROZEN (\S+)')[1]
+    terminal.send('\r')
+    terminal.wait_for('learnt: bowl, not cup')
+    said = listener.wait_learnt(3)
+    assert (said.labels, said.absent, said.complete) == (('bowl',), ('cup',), False)
+    assert clock(said.stamp) == frozen_at
+
+    terminal.send('ncups\r')
+    terminal.wait_for('"cups" is nearly "cup"')
+    terminal.send('1\r')
+    assert listener.wait_learnt(4).labels == ('cup',)
+    terminal.wait_for(' 4 samples')
+    terminal.send('u')
+    terminal.wait_for(' 3 samples')
+    terminal.send('0')
+    assert listener.wait_learnt(5).labels == ()
+
+    terminal.send('skitchen\r')
+    terminal.wait_for('kitchen.npz')
+    assert (stand.models / 'kitchen.npz').exists()
+    terminal.send('rcu\t\rmug\r'.replace('mug', '\x15mug'))
+    terminal.wait_for('1 .*mug')
+    terminal.send('q')
+    assert terminal.wait() == 0
+    for said in journalled(stand):  # what was sensed at that very moment is what was learnt
+        assert np.array_equal(said.features, listener.moments[said.stamp].data)
+
+
+def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, tmp_path):
+    stand = Stand(start_process, ros, tmp_path)
+    stand.classifier.stop()
+    stand.start_classifier('-p', 'buffer_size:=5')
+    terminal = Terminal(*TELEOP, *ANNOTATOR)
+    terminal.wait_for('LIVE', timeout=90)
+    terminal.send('ncup')
+    time.sleep(2.0)  # ten times the buffer
+    terminal.send('\r\r')
+    terminal.wait_for('learnt: cup')
+    terminal.close()
+    said = journalled(stand)[0]
+    assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+    stand.listener.close()
+
+
+def test_queries_are_answered(terminal, stand):
+    terminal.wait_for(r'the robot asks \(\d+\): what is this\?')
+    terminal.send('a')
+    terminal.wait_for('ASKED')
+    terminal.send('ncup\r\r')
+    terminal.wait_for('learnt: cup')
+    said = stand.listener.wait_learnt(1)
+    assert said.stamp in stand.listener.moments
+
+
+def test_resizing(terminal, stand):
+    terminal.send('ncup\r\r')
+    terminal.wait_for('learnt: cup')
+    for height, width in ((12, 50), (40, 120), (5, 24), (2, 9), (24, 80)):
+        terminal.resize(height, width)
+        time.sleep(0.4)
+        assert terminal.child.isalive()
+        lines = terminal.text.split('\n')
+        assert len(lines) == height and lines[0].startswith(' /proeml')
+    terminal.wait_for('q quit')
+    terminal.wait_for('1 .*cup')
+
+
+def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
+    terminal.send('ncup\r')
+    terminal.wait_for('cup is marked')
+    stand.classifier.kill()
+    terminal.wait_for('no sign of life|not running')
+    terminal.send('\r')
+    terminal.wait_for('does not answer; nothing was sent')
+    terminal.wait_for('FROZEN')
+    stand.start_classifier()
+    terminal.wait_for('connected', timeout=40)
+    terminal.send('\r')
+    terminal.wait_for('learnt: cup')
+    terminal.wait_for(' 1 samples')
+    said = journalled(stand)[0]
+    assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_terminal_without_colour_and_utf8_and_signals(stand, number):
+    terminal = Terminal(*TELEOP, TERM='vt100', LANG='C', LC_ALL='C', PYTHONCOERCECLOCALE='0',
+                        PYTHONUTF8='0')
+    terminal.wait_for('connected', timeout=90)
+    terminal.wait_for('LIVE')
+    terminal.send('ncup\r')
+    terminal.wait_for(r'\+ cup')
+    terminal.send('\r')
+    terminal.wait_for('learnt: cup')
+    terminal.wait_for('##')
+    assert terminal.styles() == {'default'}
+    terminal.child.kill(number)
+    assert terminal.wait() == 0
+    terminal.close()
+
+
+def test_without_a_terminal_it_says_so(start_process):
+    process = start_process('teleop_node')
+    assert process.wait() == 1
+    assert 'needs a terminal' in process.output and 'Traceback' not in process.output
