@@ -176,3 +176,7 @@ class ClassifierUnavailableError(ProEMLCError):
 
 class TrainingError(ProEMLCError):
     """Training on recordings cannot be done as asked."""
+
+
+class DemoError(ProEMLCError):
+    """The demonstration could not run to its end; names the process and its log file."""

@@ -23,26 +23,23 @@ class Picture:
 
     number: int
     lesson: int
-    """Counts from 0; the final exam belongs to the last lesson."""
+    """Counts from 0; the exam is one more."""
     exam: bool
     """Shown to be predicted only; nobody teaches it."""
-    final: bool
     objects: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Lesson by lesson one more object appears; each lesson ends with an exam over all objects.
+    """Lesson by lesson one more object appears on the table; at the end comes an exam.
 
-    The operator teaches every picture of a lesson and none of an exam. Objects not taught
-    yet also lie on the table in exams, so the loss falls with every lesson.
+    The operator teaches every picture of a lesson and none of the exam.
     """
 
     seed: int = 0
     labels: tuple[str, ...] = tuple(OBJECTS)
-    lesson_pictures: int = 70
-    exam_pictures: int = 25
-    final_pictures: int = 250
+    lesson_pictures: int = 60
+    exam_pictures: int = 200
 
     @cached_property
     def pictures(self) -> Sequence[Picture]:
@@ -50,19 +47,14 @@ class Curriculum:
         rng = np.random.default_rng([self.seed, 1])
         found: list[Picture] = []
 
-        def show(count: int, lesson: int, exam: bool, final: bool = False) -> None:
-            for _ in range(count):
-                known = self.labels if exam else self.labels[:lesson + 1]
-                chances = [NEW if not exam and name == known[-1] else USUAL for name in known]
-                objects = tuple(
-                    name for name, chance in zip(known, chances) if rng.random() < chance)
-                found.append(Picture(len(found), lesson, exam, final, objects))
-
-        for lesson in range(len(self.labels)):
-            show(self.lesson_pictures, lesson, exam=False)
-            if lesson + 1 < len(self.labels):
-                show(self.exam_pictures, lesson, exam=True)
-        show(self.final_pictures, len(self.labels) - 1, exam=True, final=True)
+        for lesson in range(len(self.labels) + 1):
+            exam = lesson == len(self.labels)
+            chances = dict.fromkeys(self.labels[:lesson + 1], USUAL)
+            if not exam:
+                chances[self.labels[lesson]] = NEW
+            for _ in range(self.exam_pictures if exam else self.lesson_pictures):
+                objects = tuple(name for name in chances if rng.random() < chances[name])
+                found.append(Picture(len(found), lesson, exam, objects))
         return found
 
     def draw(self, number: int) -> Image:

@@ -18,8 +18,7 @@ class Deed(Enum):
     """What the operator does next."""
 
     TEACH = 'teach'
-    ERR = 'err'
-    UNDO = 'undo'
+    ERR = 'teach something wrong, and take it back'
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,6 @@ class OperatorScript:
         if slip:
             self._erred = True
             self.waiting.append(Step(Deed.ERR, picture, slip))
-            self.waiting.append(Step(Deed.UNDO, picture, ()))
         self.waiting.append(Step(Deed.TEACH, picture, picture.objects))
 
     def done(self, step: Step) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""How well the stream was predicted: losses by picture, label, lesson and exam."""
+"""How well the stream was predicted: losses by picture, label and lesson."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class Outcome:
         self.wrong = mistakes(
             self.pictures, (record.predicted for record in self.records), curriculum.labels)
         self._exam = np.array([picture.exam for picture in self.pictures], bool)
-        self._final = np.array([picture.final for picture in self.pictures], bool)
         self._lesson = np.array([picture.lesson for picture in self.pictures], int)
 
     @property
@@ -53,14 +52,9 @@ class Outcome:
         return float(self.wrong.mean()) if len(self.wrong) else float('nan')
 
     @property
-    def final_loss(self) -> float:
-        """Hamming loss of the final exam."""
-        return float(self.wrong[self._final].mean())
-
-    def exam_losses(self) -> list[float]:
-        """Hamming loss of the exam after each lesson, over all objects, taught or not."""
-        return [float(self.wrong[self._exam & (self._lesson == lesson)].mean())
-                for lesson in range(len(self.curriculum.labels))]
+    def exam_loss(self) -> float:
+        """Hamming loss of the exam at the end."""
+        return float(self.wrong[self._exam].mean())
 
     def lesson_losses(self) -> list[tuple[float, float]]:
         """For each lesson, the loss in its first and in its last third, over taught labels."""

@@ -20,6 +20,7 @@ from rclpy.qos import (
     qos_profile_sensor_data,
 )
 
+from proemlc_ros.conversions import moment_message
 from proemlc_ros.errors import BadSensorDataError, ProEMLCError
 from proemlc_ros.features.pipeline import FeatureSample, Sensor
 from proemlc_ros.features.throttle import Throttle
@@ -27,7 +28,8 @@ from proemlc_ros.msg import FeatureVector
 from proemlc_ros.nodes.feature_health import FeatureHealth
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
 from proemlc_ros.nodes.process import run
-from proemlc_ros.nodes.ros_messages import float_array
+from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.teaching.moments import Moment
 
 # The classifier of the default name, in the same namespace, listens here.
 FEATURES_TOPIC = 'proemlc/features'
@@ -122,11 +124,8 @@ class FeatureNode(Node):
 
 def feature_message(sample: FeatureSample) -> FeatureVector:
     """Return the message of a joined sample."""
-    message = FeatureVector(extractor=sample.extractor)
-    message.header.frame_id = sample.frame_id
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(sample.stamp, 1_000_000_000)
-    message.data = float_array(sample.values)
-    return message
+    moment = Moment(sample.stamp, sample.values, sample.extractor)
+    return moment_message(RosMessages(), moment, sample.frame_id)
 
 
 def main(args: list[str] | None = None) -> int:

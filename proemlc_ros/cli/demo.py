@@ -1,0 +1,56 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc demo`: a camera, the nodes and an operator who teaches, all over ROS 2."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = (
+        'A simulated camera shows a table on which one object after another appears. The feature '
+        'node, the classifier node and a scripted operator learn it, all over ROS 2; the operator '
+        'errs once and takes it back. Leaves a report and a model.')
+    parser.add_argument('--output', type=Path, default=Path('proemlc_demo'),
+                        help='folder for report, model and logs (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='of the pictures')
+    parser.add_argument('--rate', type=float, default=20.0,
+                        help='pictures a second (default: %(default)g)')
+    parser.add_argument('--lesson-pictures', type=int, default=60, metavar='N',
+                        help='pictures of each of the eight lessons (default: %(default)s)')
+    parser.add_argument('--exam-pictures', type=int, default=200, metavar='N',
+                        help='pictures of the exam at the end (default: %(default)s)')
+    parser.add_argument('--dashboard', action='store_true',
+                        help='also serve the web page, and keep running until Ctrl-C')
+    parser.add_argument('--port', type=int, default=8642,
+                        help='of the web page (default: %(default)s)')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demonstration and return the exit code."""
+    if importlib.util.find_spec('rclpy') is None:
+        raise ModuleNotFoundError('rclpy is missing', name='rclpy')
+    from proemlc_ros.demo.curriculum import Curriculum
+    from proemlc_ros.demo.display import Display
+    from proemlc_ros.demo.session import MODEL_FILE, MODEL_FOLDER, REPORT_FILE, Plan, run_session
+
+    start = time.monotonic()
+    curriculum = Curriculum(
+        args.seed, lesson_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
+    display = Display(curriculum)
+    display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
+                 'own, over ROS 2.')
+    folder = args.output.resolve()
+    judgement = run_session(
+        Plan(folder, curriculum, args.rate, args.dashboard, args.port), display)
+    display.line(f'Exam: Hamming loss {judgement.node:.4f} taught picture by picture, '
+                 f'{judgement.batch:.4f} trained in one batch (ratio {judgement.ratio:.2f}).')
+    display.line(f'Report: {folder / REPORT_FILE}')
+    display.line(f'Model:  {folder / MODEL_FOLDER / MODEL_FILE}')
+    display.line(f'Done in {time.monotonic() - start:.0f} s.')
+    return 0

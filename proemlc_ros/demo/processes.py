@@ -1,0 +1,115 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of the demonstration: started together, watched, and ended together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from proemlc_ros.errors import DemoError
+
+# Seconds that a process gets to save and end before it is killed.
+PATIENCE = 15
+
+
+class Processes:
+    """Runs modules of the package as processes, each with its output in a file of the folder.
+
+    Use it in a with statement: whatever happens, no process is left behind.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Begin without any process; `folder` gets the log files."""
+        self._folder = folder
+        self._running: dict[str, subprocess.Popen[str]] = {}
+        # Two BLAS libraries with a pool of threads each slow one another down.
+        self._environment = {
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'OPENBLAS_NUM_THREADS': '1',
+            'RCUTILS_COLORIZED_OUTPUT': '0', **os.environ, 'PYTHONUNBUFFERED': '1',
+            'ROS_LOG_DIR': str(folder / 'ros')}
+
+    def __enter__(self) -> Processes:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all processes."""
+        self.stop()
+
+    def start(self, module: str, *arguments: object, piped: bool = False) -> None:
+        """Start a module of proemlc_ros.nodes; `piped` keeps its output for `lines`."""
+        with self._log(module).open('w') as log:
+            self._running[module] = subprocess.Popen(
+                [sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else log, stderr=log,
+                env=self._environment, text=True,
+                # Ctrl-C in the terminal is for the demonstration, which then ends them in order.
+                start_new_session=True)
+
+    def lines(self, module: str) -> Iterator[str]:
+        """Yield what a piped process prints, line by line, until it ends.
+
+        Raises:
+            DemoError: it failed, or another process ended before it.
+
+        """
+        process = self._running[module]
+        output: IO[Any] | None = process.stdout
+        for line in output or ():
+            self._check_others(module)
+            yield line.rstrip()
+        if process.wait() != 0:
+            raise DemoError(self._told(module, process.returncode))
+
+    def wait_for_interrupt(self) -> None:
+        """Let everything run on until Ctrl-C.
+
+        Raises:
+            DemoError: a process ended by itself.
+
+        """
+        try:
+            while True:
+                self._check_others('demo_operator')
+                time.sleep(0.5)
+        except KeyboardInterrupt:
+            return
+
+    def stop(self) -> dict[str, int]:
+        """End all processes, the last started first, and return their exit codes."""
+        for process in reversed(self._running.values()):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        codes = {}
+        while self._running:
+            name, process = self._running.popitem()
+            try:
+                codes[name] = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                codes[name] = process.wait()
+        return codes
+
+    def _check_others(self, module: str) -> None:
+        for name, process in self._running.items():
+            if name != module and process.poll() is not None:
+                raise DemoError(self._told(name, process.returncode))
+
+    def _told(self, module: str, code: int) -> str:
+        words = self._log(module).read_text(errors='replace').strip().splitlines()
+        last = words[-1] if words else 'it said nothing'
+        return f'{module} ended with exit code {code}: {last} (see {self._log(module)})'
+
+    def _log(self, module: str) -> Path:
+        return self._folder / f'{module}.log'

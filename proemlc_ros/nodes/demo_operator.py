@@ -1,0 +1,181 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The demonstration's operator: watches the predictions and teaches by the script, over DDS."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from proemlc_ros.conversions import annotation_message, moment_of, stamp_of
+from proemlc_ros.demo.curriculum import Curriculum, Timetable
+from proemlc_ros.demo.diary import Diary, Slip
+from proemlc_ros.demo.operator_script import Deed, OperatorScript, Step
+from proemlc_ros.msg import FeatureVector, LabelSet, Prediction
+from proemlc_ros.nodes.demo_camera import PARAMETERS
+from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.srv import Annotate, Predict, SaveModel
+from proemlc_ros.teaching.moments import Annotation
+
+OUTPUT = Declared('output', '', 'folder for what the operator writes down')
+MODEL_FILE = 'table_top.npz'
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Seconds without a prediction after which the stream counts as over.
+SILENCE = 10.0
+
+
+class DemoOperator(Node):
+    """Starts the camera, teaches what the curriculum says, saves the model, keeps a diary."""
+
+    def __init__(self) -> None:
+        """Connect to the camera and the classifier."""
+        super().__init__('operator')
+        values = ParameterTable(self, (*PARAMETERS, OUTPUT), lambda _: None).values
+        self._curriculum = Curriculum(
+            values.seed, lesson_pictures=values.lesson_pictures,
+            exam_pictures=values.exam_pictures)
+        self._timetable = Timetable(values.start, values.rate)
+        self._script = OperatorScript(self._curriculum)
+        self._diary = Diary(Path(values.output), self._curriculum)
+        self._known: tuple[str, ...] = ()
+        self._vectors: dict[int, FeatureVector] = {}
+        self._last_prediction = 0.0
+        self._news: Future = Future()
+        self._camera = self.create_client(Trigger, 'camera/start')
+        self._annotate = self.create_client(Annotate, 'proemlc/annotate')
+        self._undo = self.create_client(Trigger, 'proemlc/undo')
+        self._predict = self.create_client(Predict, 'proemlc/predict')
+        self._save = self.create_client(SaveModel, 'proemlc/save_model')
+        self.create_subscription(LabelSet, 'proemlc/labels', self._on_labels, LATCHED)
+        self.create_subscription(FeatureVector, 'proemlc/features', self._on_features, STREAM)
+        self.create_subscription(Prediction, 'proemlc/predictions', self._on_prediction, STREAM)
+        self.create_timer(0.2, self._tell)
+
+    async def work(self) -> None:
+        """Do the whole session: wait for the robot, teach, save, write the diary."""
+        while not self._connected():
+            await self._news_or_tick()
+        await self._camera.call_async(Trigger.Request())
+        self._last_prediction = time.monotonic()
+        while not (self._script.finished or self._silent()):
+            if self._script.waiting:
+                await self._do(self._script.waiting.popleft())
+            else:
+                await self._news_or_tick()
+        saved = await self._save.call_async(SaveModel.Request(file_name=MODEL_FILE))
+        self._diary.write(self._script, self._vector_table(), saved.message)
+        self._tell()
+
+    async def _do(self, step: Step) -> None:
+        if step.deed is Deed.ERR:
+            await self._err_and_undo(step)
+            return
+        response = await self._annotate.call_async(self._annotation(step))
+        if response.success:
+            self._script.done(step)
+        else:
+            self._diary.refused(step, response.message)
+
+    async def _err_and_undo(self, step: Step) -> None:
+        """Teach something wrong, take it back, and see whether any trace is left."""
+        before = await self._scores(step)
+        await self._annotate.call_async(self._annotation(step))
+        during = await self._scores(step)
+        undone = await self._undo.call_async(Trigger.Request())
+        after = await self._scores(step)
+        self._diary.slip = Slip(step.picture.number, step.labels, undone.message, len(before),
+                                len(during), len(after), difference(before, after))
+
+    async def _scores(self, step: Step) -> list[float]:
+        request = Predict.Request(features=self._vectors[step.picture.number])
+        response = await self._predict.call_async(request)
+        return [float(score) for score in response.prediction.scores]
+
+    def _annotation(self, step: Step) -> Annotate.Request:
+        annotation = Annotation(
+            stamp=self._timetable.stamp(step.picture.number), labels=step.labels,
+            annotator='scripted operator')
+        return Annotate.Request(annotation=annotation_message(RosMessages(), annotation))
+
+    def _on_labels(self, message: LabelSet) -> None:
+        self._known = tuple(message.names)
+        self._diary.labels(self._known)
+        self._wake()
+
+    def _on_features(self, message: FeatureVector) -> None:
+        self._vectors[self._timetable.number(stamp_of(message.header))] = message
+
+    def _on_prediction(self, message: Prediction) -> None:
+        self._last_prediction = time.monotonic()
+        number = self._timetable.number(stamp_of(message.header))
+        self._script.see(number, tuple(message.labels), self._known, self._diary.seconds())
+        self._wake()
+
+    def _connected(self) -> bool:
+        clients = (self._camera, self._annotate, self._undo, self._predict, self._save)
+        return (all(client.service_is_ready() for client in clients)
+                and self.count_subscribers('camera/image_raw') > 0
+                and self.count_publishers('proemlc/predictions') > 0
+                and self.count_publishers('proemlc/features') > 0
+                and self.count_subscribers('proemlc/features') > 1)
+
+    def _silent(self) -> bool:
+        return time.monotonic() - self._last_prediction > SILENCE
+
+    def _wake(self) -> None:
+        if not self._news.done():
+            self._news.set_result(None)
+
+    async def _news_or_tick(self) -> None:
+        self._news = Future(executor=self.executor)
+        await self._news
+
+    def _tell(self) -> None:
+        """Print a line for the terminal's progress display, and look around again."""
+        print(json.dumps(self._diary.progress(self._script, self._known)), flush=True)
+        self._wake()
+
+    def _vector_table(self) -> dict[int, np.ndarray]:
+        return {number: moment_of(message).data
+                for number, message in sorted(self._vectors.items())}
+
+
+def difference(before: list[float], after: list[float]) -> float:
+    """Return the largest change of a score; infinite where the labels are not the same."""
+    if len(before) != len(after):
+        return float('inf')
+    return max((abs(a - b) for a, b in zip(before, after)), default=0.0)
+
+
+def main() -> int:
+    """Run the operator to the end of the session."""
+    rclpy.init()
+    executor = SingleThreadedExecutor()
+    try:
+        node = DemoOperator()
+        executor.add_node(node)
+        task: Any = executor.create_task(node.work())
+        executor.spin_until_future_complete(task)
+        return 0 if task.done() and task.exception() is None else 1
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return 1
+    finally:
+        rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
