@@ -266,9 +266,12 @@ class Session:
     # ----- starting -----
 
     def begin(self) -> None:
-        """Start with an untaught model, on purpose, though there may be a journal."""
+        """Start with an untaught model, on purpose; what was learnt is kept in a file."""
         with self._lock:
-            self.journal.continue_after(self._newest_snapshot_position())
+            try:
+                self.resume()
+            except ProEMLCError:
+                self.pupil.adopt(self._new_model(), '')  # It cannot be kept, as it is not whole.
             if self.journal.last_number:
                 self.reset()
 
@@ -370,14 +373,6 @@ class Session:
         if entry is None or not isinstance(entry.statement, Annotation):
             return None
         return entry.statement
-
-    def _newest_snapshot_position(self) -> int:
-        for path in self.directory.snapshots:
-            try:
-                return int(ProEMLC.load(path).extra.get('position', 0))
-            except (ModelFileError, OSError):
-                continue
-        return 0
 
     def _apply(self, entry: Entry) -> None:
         statement = entry.statement

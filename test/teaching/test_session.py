@@ -189,8 +189,11 @@ def test_reset_and_load_are_replayed(opened):
 def test_a_start_without_resume_forgets_on_purpose(opened, tmp_path):
     session = opened()
     teach_some(session, 5)
+    kept = scores_of(session)
     fresh = Session(Pupil(new_model()), new_model, session.directory, session.journal)
     fresh.begin()
+    backup = ProEMLC.load(tmp_path / 'model/before_reset.npz')
+    np.testing.assert_array_equal(backup.scores(PROBES), kept)
     assert fresh.pupil.model.labels == []
     teach_some(fresh, 1)
     assert opened().pupil.model.samples == 1
