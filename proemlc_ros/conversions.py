@@ -12,13 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proemlc_ros.operator.label_table import LabelTable
-from proemlc_ros.operator.questions import Question
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.limits import distinct
 from proemlc_ros.teaching.matching import NANOSECONDS
 from proemlc_ros.teaching.moments import Annotation, Moment, Vector
+from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
 EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'

@@ -16,11 +16,11 @@ from proemlc_ros.conversions import annotation_message, moment_message, sight_of
 from proemlc_ros.errors import ClassifierUnavailableError
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import Outcome
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Connection, Robot
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 from proemlc_ros.teaching.events import EventKind
 from proemlc_ros.teaching.moments import Annotation
+from proemlc_ros.teaching.statements import Sight
 
 # Seconds to wait for an answer; saving a large model to a slow card takes the longest.
 PATIENCE = 30.0

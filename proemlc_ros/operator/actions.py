@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.teaching.moments import Annotation
+from proemlc_ros.teaching.statements import Sight
 
 
 @dataclass(frozen=True, slots=True)

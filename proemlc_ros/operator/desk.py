@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from proemlc_ros.operator.recent import RecentMoments, Sight
+from proemlc_ros.operator.recent import RecentMoments
 from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.teaching.statements import Sight
 
 
 def annotation_about(moments: RecentMoments, stamp: int, labels: tuple[str, ...],

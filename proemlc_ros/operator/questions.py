@@ -6,35 +6,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-import numpy as np
-
-from proemlc_ros.operator.recent import Sight
-from proemlc_ros.teaching.moments import Moment
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
-    """The robot asks what one moment shows.
-
-    Args:
-        moment: what was sensed.
-        text: why the robot asks, for people.
-        candidates: the likeliest labels, best first.
-        scores: of the candidates.
-        novelty: of the moment.
-    """
-
-    moment: Moment
-    text: str
-    candidates: tuple[str, ...] = ()
-    scores: tuple[float, ...] = ()
-    novelty: float = 0.0
-
-    def sight(self) -> Sight:
-        """Return the moment asked about as something to freeze; its scores are not known."""
-        return Sight(self.moment.stamp, (), np.empty(0, np.float32), self.novelty, version=-1)
+from proemlc_ros.teaching.statements import Question
 
 
 class QuestionQueue:

@@ -5,31 +5,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from proemlc_ros.teaching.moments import Moment
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sight:
-    """What the classifier said of one moment: this is what an operator looks at.
-
-    Args:
-        stamp: nanoseconds, of the feature vector.
-        predicted: names of the predicted labels, best first.
-        scores: one a label, in the order of the label set of that version.
-        novelty: 0 (well known) to 1 (nothing like it).
-        version: of the label set.
-    """
-
-    stamp: int
-    predicted: tuple[str, ...]
-    scores: NDArray[np.float32]
-    novelty: float
-    version: int
 
 
 class RecentMoments:

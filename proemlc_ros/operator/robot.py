@@ -11,11 +11,11 @@ from enum import Enum
 
 from proemlc_ros.operator.activity import ActivityLog, describe, describe_event
 from proemlc_ros.operator.curve import LearningCurve
-from proemlc_ros.operator.label_table import LabelTable
-from proemlc_ros.operator.questions import Question, QuestionQueue
-from proemlc_ros.operator.recent import RecentMoments, Sight
+from proemlc_ros.operator.questions import QuestionQueue
+from proemlc_ros.operator.recent import RecentMoments
 from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 # The classifier gives a sign of life (diagnostics) once a second.
 SILENCE = 3.0

@@ -7,12 +7,12 @@ import pytest
 
 from proemlc_ros.operator.curve import LearningCurve
 from proemlc_ros.operator.desk import Desk, annotation_about
-from proemlc_ros.operator.label_table import LabelTable
-from proemlc_ros.operator.questions import Question, QuestionQueue
-from proemlc_ros.operator.recent import RecentMoments, Sight
+from proemlc_ros.operator.questions import QuestionQueue
+from proemlc_ros.operator.recent import RecentMoments
 from proemlc_ros.operator.robot import Connection, Health, Robot, Topic
 from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 
 def moment(stamp, width=3):

@@ -9,14 +9,12 @@ import pytest
 
 from proemlc_ros.operator.actions import Outcome
 from proemlc_ros.operator.desk import Desk
-from proemlc_ros.operator.label_table import LabelTable
-from proemlc_ros.operator.questions import Question
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Health, Robot
 from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
 from proemlc_ros.operator.terminal.console import LABEL_KEYS, Console
 from proemlc_ros.operator.terminal.view import ASCII, View
 from proemlc_ros.teaching.moments import Moment
+from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
 

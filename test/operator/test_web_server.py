@@ -13,14 +13,12 @@ import pytest
 aiohttp = pytest.importorskip('aiohttp')
 
 from proemlc_ros.operator.actions import Outcome
-from proemlc_ros.operator.label_table import LabelTable
 from proemlc_ros.operator.pictures import Picture, PictureBook
-from proemlc_ros.operator.questions import Question
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Robot
 from proemlc_ros.operator.web.access import Access
 from proemlc_ros.operator.web.server import Dashboard, Settings
 from proemlc_ros.teaching.moments import Moment
+from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 TOKEN = 'correct horse battery staple'
 

@@ -12,13 +12,12 @@ from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.operator.actions import Actions, Outcome
 from proemlc_ros.operator.activity import describe
 from proemlc_ros.operator.desk import Desk
-from proemlc_ros.operator.questions import Question
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Robot, Topic
 from proemlc_ros.operator.similar import matching, near_duplicates
 from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
 from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
 from proemlc_ros.teaching.moments import Annotation
+from proemlc_ros.teaching.statements import Question, Sight
 
 # Keys of the labels on the screen: digits, then the letters that mean nothing else.
 LABEL_KEYS = '123456789befghijkmoptvwyz'

@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Connection
 from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
 from proemlc_ros.operator.terminal.console import HELP, Console
+from proemlc_ros.teaching.statements import Sight
 
 Line = list[tuple[str, str]]
 # Lines beside the labels: status, moment, seen, gap; question, message, prompt.

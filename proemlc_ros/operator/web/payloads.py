@@ -12,9 +12,8 @@ import time
 from typing import Any
 
 from proemlc_ros.operator.pictures import PictureBook
-from proemlc_ros.operator.questions import Question
-from proemlc_ros.operator.recent import Sight
 from proemlc_ros.operator.robot import Connection, Robot, Topic
+from proemlc_ros.teaching.statements import Question, Sight
 
 
 def as_json(kind: str, **content: Any) -> str:
