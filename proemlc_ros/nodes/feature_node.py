@@ -21,7 +21,7 @@ from rclpy.qos import (
 )
 
 from proemlc_ros.conversions import moment_message
-from proemlc_ros.errors import BadSensorDataError, ProEMLCError
+from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeatureSample, Sensor
 from proemlc_ros.features.throttle import Throttle
 from proemlc_ros.msg import FeatureVector
@@ -130,11 +130,7 @@ def feature_message(sample: FeatureSample) -> FeatureVector:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until it is told to stop; return the exit code."""
-    try:
-        return run(FeatureNode, args)
-    except ProEMLCError as error:
-        print(f'feature_node: {error}', file=sys.stderr)
-        return 1
+    return run(FeatureNode, args)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,70 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc demo` as a user runs it: real processes, real DDS, to the end."""
+
+import re
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.demo.curriculum import Curriculum
+from proemlc_ros.demo.diary import read_session
+from proemlc_ros.demo.outcome import Outcome
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_process, tmp_path):
+    folder = tmp_path / 'out'
+    demo = start_process('proemlc', 'demo', '--output', folder)
+    assert demo.wait(240) == 0, demo.output
+    curriculum, session = Curriculum(), read_session(folder)
+    # A lossy topic on a busy machine may lose a few pictures, never an annotation.
+    assert len(session.records) > 0.9 * len(curriculum.pictures)
+    assert session.refusals == []
+    outcome = Outcome(curriculum, session.records)
+    for name, (first, last) in zip(curriculum.labels, outcome.lesson_losses()):
+        assert last < first, f'the loss did not fall in the lesson of {name}'
+    model = ProEMLC.load(folder / 'model' / 'table_top.npz')
+    assert tuple(model.labels) == curriculum.labels
+    assert model.samples == len(session.taught)
+    node, batch = map(float, re.search(
+        r'loss ([0-9.]+) taught picture by picture, ([0-9.]+) trained', demo.output).groups())
+    assert batch > 0 and node <= 1.1 * batch
+    assert session.slip.labels_during == session.slip.labels_before + 1
+    assert session.slip.labels_after == session.slip.labels_before
+    assert session.slip.difference < 1e-5  # float32 on the wire
+    assert 'labels known 8' in demo.output and 'messages/s' in demo.output
+    assert '<svg' in (folder / 'report.html').read_text()
+
+
+def test_a_node_that_fails_ends_the_demo_with_one_line(start_process, tmp_path):
+    folder = tmp_path / 'out'
+    folder.mkdir()
+    (folder / 'model').write_text('a file where the folder should be')
+    demo = start_process('proemlc', 'demo', '--output', folder)
+    assert demo.wait(60) == 1
+    assert 'Traceback' not in demo.output and 'model' in demo.output
+
+
+def test_interrupting_leaves_no_process_behind(start_process, tmp_path):
+    folder = tmp_path / 'out'
+    demo = start_process('proemlc', 'demo', '--output', folder)
+    demo.wait_for('lesson 1', timeout=60)
+    assert demo.stop() == 130
+    left = [path for path in folder.glob('*.log') if in_use(path)]
+    assert left == []
+
+
+def in_use(path):
+    """Tell whether a process still has a file open."""
+    from pathlib import Path
+    for entry in Path('/proc').glob('[0-9]*/fd/*'):
+        try:
+            if entry.resolve() == path.resolve():
+                return True
+        except OSError:
+            continue
+    return False

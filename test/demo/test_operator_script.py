@@ -1,0 +1,122 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The scripted operator's plan, and the losses that come out of a session."""
+
+import numpy as np
+import pytest
+
+from proemlc_ros.demo.curriculum import Curriculum
+from proemlc_ros.demo.diary import Diary, Slip, read_session
+from proemlc_ros.demo.display import Display, status_line
+from proemlc_ros.demo.judgement import Judgement
+from proemlc_ros.demo.operator_script import Deed, OperatorScript
+from proemlc_ros.demo.outcome import Outcome, rolling_mean
+from proemlc_ros.demo.report import write_report
+
+CURRICULUM = Curriculum(lesson_pictures=20, exam_pictures=30)
+
+
+def watched(answer):
+    """Return a script that saw all pictures, predicted by a function of the picture."""
+    script = OperatorScript(CURRICULUM)
+    for picture in CURRICULUM.pictures:
+        script.see(picture.number, tuple(answer(picture)), (), picture.number / 20)
+    return script
+
+
+def test_every_picture_of_a_lesson_is_taught_and_none_of_the_exam():
+    script = watched(lambda picture: ())
+    taught = [step.picture for step in script.waiting if step.deed is Deed.TEACH]
+    assert [p.number for p in taught] == [p.number for p in CURRICULUM.pictures if not p.exam]
+    assert all(step.labels == step.picture.objects
+               for step in script.waiting if step.deed is Deed.TEACH)
+
+
+def test_the_operator_errs_exactly_once_and_then_teaches_the_truth():
+    steps = list(watched(lambda picture: ()).waiting)
+    (slip,) = [k for k, step in enumerate(steps) if step.deed is Deed.ERR]
+    assert set(steps[slip].labels) != set(steps[slip].picture.objects)
+    assert not set(steps[slip].labels) <= set(CURRICULUM.labels)
+    assert steps[slip + 1].picture is steps[slip].picture
+    assert steps[slip + 1].labels == steps[slip].picture.objects
+
+
+def test_a_prediction_is_counted_once():
+    script = OperatorScript(CURRICULUM)
+    for _ in range(3):
+        script.see(0, (), (), 0.0)
+    script.see(10**6, (), (), 0.0)
+    assert len(script.waiting) == len(script.records) == 1
+
+
+def test_finished_means_seen_to_the_end_and_all_taught():
+    script = watched(lambda picture: ())
+    assert not script.finished
+    script.waiting.clear()
+    assert script.finished
+
+
+def test_losses_of_the_perfect_and_of_the_silent():
+    perfect = Outcome(CURRICULUM, watched(lambda picture: picture.objects).records)
+    assert perfect.hamming == perfect.exam_loss == 0
+    silent = Outcome(CURRICULUM, watched(lambda picture: ()).records)
+    exam = [p for p in CURRICULUM.pictures if p.exam]
+    assert silent.exam_loss == pytest.approx(sum(len(p.objects) for p in exam) / len(exam) / 8)
+
+
+def test_lesson_losses_compare_the_first_with_the_last_third():
+    def late(picture):
+        return picture.objects if picture.number % 20 >= 14 else ()
+
+    for first, last in Outcome(CURRICULUM, watched(late).records).lesson_losses():
+        assert first > 0 and last == 0
+
+
+def test_curves_cover_what_was_taught():
+    outcome = Outcome(CURRICULUM, watched(lambda picture: picture.objects).records)
+    numbers, losses = outcome.curve()
+    assert len(numbers) == len(losses) == 160 and not losses.any()
+    assert outcome.label_curve('phone')[0].tolist() == list(range(140, 160))
+    assert outcome.introductions()[:2] == [(0, 'cup'), (20, 'book')]
+
+
+def test_rolling_mean():
+    assert rolling_mean(np.array([1.0, 0, 0, 0]), 2).tolist() == [1, 0.5, 0, 0]
+
+
+def test_the_diary_comes_back_and_becomes_a_report(tmp_path):
+    script = watched(lambda picture: picture.objects[:1])
+    while script.waiting:
+        script.done(script.waiting.popleft())
+    diary = Diary(tmp_path, CURRICULUM)
+    diary.labels(('cup',))
+    diary.slip = Slip(50, ('<b>bok</b>',), 'Took back', 3, 4, 3, 0.0)
+    diary.write(script, {0: np.ones(4, np.float32), 1: np.zeros(4, np.float32)}, 'saved it')
+    session = read_session(tmp_path)
+    assert session.records == script.records and session.taught == script.taught
+    assert session.slip == diary.slip and session.label_sets[0][1] == ('cup',)
+    np.testing.assert_array_equal(session.vectors[0], 1)
+    write_report(tmp_path / 'r.html', CURRICULUM, session, Judgement(0.1, 0.1, 160, 30))
+    html = (tmp_path / 'r.html').read_text()
+    assert html.count('<svg') == 3 and 'Examples from the exam' in html
+    assert 'data:image/png' in html and '<b>bok' not in html
+    assert 'http://' not in html.replace('http://www.w3.org', '')
+
+
+@pytest.mark.parametrize('node,batch,ratio', [
+    (0.0, 0.0, 1.0), (0.2, 0.1, 2.0), (0.1, 0.0, np.inf)])
+def test_ratio_of_losses(node, batch, ratio):
+    assert Judgement(node, batch, 1, 1).ratio == ratio
+
+
+def test_display_tells_lessons_once_and_the_slip(capsys):
+    script, diary = watched(lambda picture: ()), Diary(None, CURRICULUM)
+    diary.slip = Slip(50, ('bok',), 'Took back', 3, 4, 3, 0.0)
+    display = Display(CURRICULUM)
+    state = diary.progress(script, ('cup', 'book'))
+    display.progress({**state, 'lesson': 1})
+    display.progress({**state, 'lesson': 1})
+    told = capsys.readouterr().out
+    assert told.count('lesson 2: the operator teaches a new label, book') == 1
+    assert told.count('bok') == 1 and 'labels known 2' in told
+    assert '100%' in status_line(state)
