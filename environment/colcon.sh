@@ -13,6 +13,9 @@ lock=$root/.venv.lock
 is_set_up() { made build "$(build_digest) $AMENT_PREFIX_PATH"; }
 
 set_up() {
+  command -v colcon > /dev/null ||
+    fail "ROS 2 $ROS_DISTRO is sourced, but there is no colcon; install it (sudo apt install" \
+      "python3-colcon-common-extensions), or ask for wheels with PROEMLC_DISTRO=jazzy."
   local module
   for module in numpy scipy rosbags; do
     python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('$module') is None)" ||

@@ -17,7 +17,7 @@ lock=$venv.lock
 packages_digest() { (cd "$root/requirements" && sha256sum "$1.txt" && echo "$venv"); }
 
 is_set_up() {
-  [ -x "$venv/bin/python" ] && made packages "$(packages_digest "$distro")" &&
+  is_whole && made packages "$(packages_digest "$distro")" &&
     made build "$(build_digest)"
 }
 
@@ -33,7 +33,7 @@ set_up() {
 make_environment() {
   ! is_set_up || return 0  # another ./proemlc made it while this one waited
   check_machine
-  if [ ! -x "$venv/bin/python" ] || ! made venv "$venv"; then
+  if ! is_whole; then
     make_venv
   fi
   if ! made packages "$(packages_digest "$distro")"; then
@@ -50,6 +50,13 @@ add_test_packages() {
   ! made test-packages "$(packages_digest test)" || return 0
   install_locked test 'installing the tools that the tests need (once)'
   mark test-packages "$(packages_digest test)"
+}
+
+# Whether there is an environment that can be added to. Not if it was moved, if its Python is gone
+# or another one is asked for, or if pip was interrupted: it would take half a package for a whole.
+is_whole() {
+  [ -x "$venv/bin/python" ] && made venv "$venv" && [ ! -e "$stamps/installing" ] &&
+    { [ -z "${PROEMLC_PYTHON:-}" ] || made python "$(command -v "$PROEMLC_PYTHON")"; }
 }
 
 check_machine() {
@@ -86,13 +93,16 @@ make_venv() {
   mkdir "$venv" || fail "cannot write to $root; use a copy that you may write to."
   logged "making ${venv##*/} with $("$python" --version)" "$python" -m venv "$venv" ||
     fail "making the virtual environment failed: $(tail -n 1 "$log")"
+  mark python "$python"
   mark venv "$venv"
 }
 
 # install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash.
 install_locked() {
+  mark installing "$1"
   logged "$2" "$venv/bin/python" -m pip install --no-deps --require-hashes \
     --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
+  rm "$stamps/installing"
 }
 
 explain_pip() {
@@ -128,6 +138,7 @@ use_environment() {
   export PROEMLC_PREFIX=$venv VIRTUAL_ENV=$venv PATH="$venv/bin:$PATH"
   export ROS_VERSION=2 ROS_PYTHON_VERSION=3 ROS_DISTRO=$distro
   export AMENT_PREFIX_PATH=$venv CMAKE_PREFIX_PATH=$venv
+  export RMW_IMPLEMENTATION=rmw_fastrtps_cpp  # the one that there are wheels of
   # Set here, the wheels need not start Python a second time to set it themselves.
   export LD_LIBRARY_PATH="$venv/lib$libraries" _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
   unset PYTHONPATH PYTHONHOME

@@ -110,11 +110,28 @@ def test_a_change_redoes_only_what_depends_on_it(machine, changed, steps):
     assert machine.steps() == steps
 
 
-def test_an_interrupted_set_up_goes_on(machine):
+def test_after_interrupted_installing_nothing_half_done_is_trusted(machine):
     assert machine.proemlc('setup', FAIL='jazzy.txt', MESSAGE='ERROR: cut').returncode == 1
     assert machine.steps() == ['venv', 'jazzy']
     assert machine.proemlc('setup').returncode == 0
-    assert machine.steps() == ['jazzy', '--editable']
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+
+
+def test_an_interrupted_build_goes_on(machine):
+    assert machine.proemlc('setup', FAIL='--editable', MESSAGE='error: cut').returncode == 1
+    machine.steps()
+    assert machine.proemlc('setup').returncode == 0
+    assert machine.steps() == ['--editable']
+
+
+def test_another_python_makes_another_environment(machine):
+    machine.proemlc('setup')
+    machine.steps()
+    machine.provide('python3.13', STAND_IN)
+    machine.proemlc('setup', PROEMLC_PYTHON='python3.13')
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+    machine.proemlc('setup')  # no wish: what is there will do
+    assert machine.steps() == []
 
 
 def test_a_moved_checkout_is_set_up_anew(machine):
@@ -227,3 +244,23 @@ def test_a_sourced_ros_is_used_with_colcon(machine):
     machine.calls.unlink()
     assert machine.proemlc('run', 'env', **sourced).returncode == 0
     assert not machine.calls.exists()  # built once
+
+
+def test_a_sourced_ros_without_colcon_is_named(machine):
+    done = machine.proemlc('demo', ROS_DISTRO='jazzy', AMENT_PREFIX_PATH='/opt/ros/jazzy')
+    assert done.returncode == 1
+    assert 'there is no colcon; install it' in done.stderr and done.stderr.count('\n') == 1
+
+
+def test_wheels_can_be_asked_for_where_ros_is_sourced(machine):
+    sourced = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': '/opt/ros/jazzy'}
+    assert machine.proemlc('setup', PROEMLC_DISTRO='kilted', **sourced).returncode == 0
+    assert machine.steps() == ['venv', 'kilted', '--editable']
+
+
+def test_inside_its_own_shell_it_finds_its_environment(machine):
+    first = machine.proemlc('run', 'env')
+    inner = dict(line.split('=', 1) for line in first.stdout.splitlines() if '=' in line)
+    machine.steps()
+    again = machine.proemlc('run', 'env', **{k: v for k, v in inner.items() if k != 'PATH'})
+    assert again.returncode == 0 and machine.steps() == []
