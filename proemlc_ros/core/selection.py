@@ -12,9 +12,10 @@ import numpy as np
 
 from proemlc_ros.core.candidates import CANDIDATES, with_links
 from proemlc_ros.core.layers import make_layer
-from proemlc_ros.core.leave_one_out import Array, Fit, nested_fits
+from proemlc_ros.core.leave_one_out import Array, Centres, Fit, nested_fits
 from proemlc_ros.core.metrics import Indicators, f1_example, hamming_loss, indicators
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.radial import RadialNeurons, centre_order
 from proemlc_ros.core.rows import Rows, read_rows
 from proemlc_ros.core.selection_result import Point, Selection
 from proemlc_ros.core.thresholds import best_choice
@@ -89,12 +90,13 @@ def try_candidate(rows: Rows, truth: Indicators, candidate: dict[str, Any],
     first = rows.shape[0] if first is None else first
     used = usable_sizes(sizes, first, candidate)
     options = Options.from_dict({'seed': seed, **candidate, 'hidden_size': used[-1]})
-    H, others = hidden_columns(rows, options, first)
+    H, others, centres = hidden_columns(rows, options, first)
     T: Array = np.where(truth, 1.0, -1.0)
     judged = slice(None, None, -(-len(T) // _RULE_ROWS))
     points = []
     for ridge in ridges:
-        for fit in nested_fits(H, T, ridge, [others + size for size in used], judged):
+        for fit in nested_fits(H, T, ridge, [others + size for size in used], judged,
+                               centres):
             settings = replace(options, hidden_size=fit.columns - others, ridge=float(ridge))
             points.append(_judge(settings, fit, T[judged], truth[judged]))
     return points
@@ -106,12 +108,21 @@ def usable_sizes(sizes: Sequence[int], first: int, candidate: dict[str, Any]) ->
     return sorted({min(size, limit) for size in sizes})
 
 
-def hidden_columns(rows: Rows, options: Options, first: int) -> tuple[Array, int]:
-    """Return hidden rows with the neurons last, so that sizes nest, and how many others lead."""
+def hidden_columns(rows: Rows, options: Options,
+                   first: int) -> tuple[Array, int, Centres | None]:
+    """Return hidden rows with the neurons last, so that sizes nest.
+
+    Returns:
+        The rows, how many columns lead, and the samples that are centres of neurons.
+    """
     layer = make_layer(options, rows.shape[1], rows[:first])
     hidden = layer.rows(rows).astype(np.float64)
     others = layer.size - layer.neurons
-    return np.ascontiguousarray(np.roll(hidden, others, axis=1)), others
+    centres = None
+    if isinstance(layer, RadialNeurons):
+        centres = Centres(others, centre_order(options.seed, first)[:layer.neurons],
+                          layer.whitener)
+    return np.ascontiguousarray(np.roll(hidden, others, axis=1)), others, centres
 
 
 def _judge(options: Options, fit: Fit, T: Array, truth: Indicators) -> Point:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proemlc_ros.core.leave_one_out import nested_fits
+from proemlc_ros.core.leave_one_out import Centres, nested_fits
 from proemlc_ros.errors import ParameterError
 
 
@@ -42,3 +42,37 @@ def test_sizes_must_grow_within_the_columns(sizes):
 def test_too_small_a_ridge_is_named():
     with pytest.raises(ParameterError, match='ridge of 0 is too small'):
         list(nested_fits(np.ones((3, 4)), np.ones((3, 1)), 0.0, [4]))
+
+
+@settings(deadline=None, max_examples=25)
+@given(samples=st.integers(4, 12), links=st.integers(0, 3), whitened=st.booleans(),
+       ridge=st.sampled_from([0.01, 1.0]), seed=st.integers(0, 2**32 - 1))
+def test_a_sample_is_left_out_together_with_the_neuron_around_it(samples, links, whitened, ridge,
+                                                                 seed):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((samples, 3))
+    kernel = np.exp(-0.5 * np.abs(X[:, np.newaxis] - X[np.newaxis]).sum(axis=2))
+    leading = random.standard_normal((samples, links))
+    chosen = random.permutation(samples)[:samples - 1]
+    T = np.where(random.random((samples, 2)) < 0.5, 1.0, -1.0)
+
+    def columns(neurons):
+        """Return the hidden rows of a layer around these samples."""
+        answers = kernel[:, neurons]
+        if whitened and len(neurons):
+            factor = np.linalg.cholesky(kernel[np.ix_(neurons, neurons)])
+            answers = np.linalg.solve(factor, answers.T).T
+        return np.hstack([leading, answers])
+
+    whitener = None
+    if whitened:
+        whitener = np.linalg.inv(np.linalg.cholesky(kernel[np.ix_(chosen, chosen)]))
+    sizes = [links + 2, links + len(chosen)]
+    fits = nested_fits(columns(chosen), T, ridge, sizes, centres=Centres(links, chosen, whitener))
+    for size, fit in zip(sizes, fits, strict=True):
+        for sample in range(samples):
+            neurons = chosen[:size - links]
+            H = columns(neurons[neurons != sample])
+            others = np.arange(samples) != sample
+            without = H[sample] @ ridge_solution(H[others], T[others], ridge)
+            np.testing.assert_allclose(fit.left_out[sample], without, atol=1e-8)

@@ -1,0 +1,93 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's protocol: folds, and a stream in which the labels come group after group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.evaluation.introduction import group_of_samples, parse_pattern
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold: which samples are learnt, in which order, and which are tested.
+
+    Attributes:
+        number: Of the fold, from 0.
+        train: Rows in the order of the stream.
+        test: Rows.
+        first: Samples at the start of the stream that show only labels which every pattern knows
+            from the start; they fix the hidden layer.
+
+    """
+
+    number: int
+    train: np.ndarray
+    test: np.ndarray
+    first: int
+
+
+def common_refinement(patterns: Sequence[str], labels: int) -> list[int]:
+    """Return the coarsest pattern that has every group border of several ones.
+
+    >>> common_refinement(['5+1', '4+1+1'], 6)
+    [4, 1, 1]
+    """
+    borders = sorted({border for pattern in patterns
+                      for border in accumulate(parse_pattern(pattern, labels))})
+    return [high - low for low, high in zip([0, *borders], borders)]
+
+
+def stream_order(Y: np.ndarray, sizes: list[int], seed: int) -> tuple[np.ndarray, int]:
+    """Shuffle samples, then put those with later labels later.
+
+    Returns:
+        Row numbers, and how many of them show only labels of the first group.
+
+    """
+    order = np.random.default_rng(seed).permutation(len(Y))
+    groups = group_of_samples(Y[order], sizes)
+    return order[np.argsort(groups, kind='stable')], int(np.count_nonzero(groups == 0))
+
+
+def mixed_order(Y: np.ndarray, sizes: list[int], seed: int) -> np.ndarray:
+    """Order samples so that earlier labels stay in the stream while later ones come.
+
+    The first half shows only labels of the first group; the others are introduced at equal
+    distances over the second half. Returns row numbers.
+    """
+    groups = group_of_samples(Y, sizes)
+    earliest = np.where(groups > 0, 0.5 + 0.5 * (groups - 1) / max(1, len(sizes) - 1), 0.0)
+    keys = earliest + (1.0 - earliest) * np.random.default_rng(seed).random(len(groups))
+    return np.argsort(keys, kind='stable')
+
+
+def make_folds(Y: np.ndarray, patterns: Sequence[str], count: int, seed: int = 0) -> list[Fold]:
+    """Split the samples into folds, each with one stream that suits all the patterns.
+
+    Raises:
+        ParameterError: There are fewer samples than folds.
+
+    """
+    if not 2 <= count <= len(Y):
+        raise ParameterError(f'{len(Y)} samples cannot make {count} folds; choose 2 to {len(Y)}')
+    sizes = common_refinement(patterns, Y.shape[1])
+    parts = np.array_split(np.random.default_rng(seed).permutation(len(Y)), count)
+    folds = []
+    for number, test in enumerate(parts):
+        rest = np.concatenate([part for other, part in enumerate(parts) if other != number])
+        order, first = stream_order(Y[rest], sizes, seed + number)
+        folds.append(Fold(number, rest[order], test, max(1, first)))
+    return folds
+
+
+def group_starts(Y: np.ndarray, sizes: list[int]) -> list[int]:
+    """Return for every group but the first the place in a stream where it is introduced."""
+    groups = np.maximum.accumulate(group_of_samples(Y, sizes))
+    return [int(np.searchsorted(groups, number)) for number in range(1, len(sizes))]
