@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array, routines
 from proemlc_ros.core.options import Options
@@ -56,6 +57,10 @@ class HiddenLayer:
         if self.options.direct_links:
             self._link(hidden[:, self.neurons:self.neurons + self.width], samples)
         return hidden
+
+    def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
+        """Return which samples are centres of neurons; leaving one out would not remove those."""
+        return np.zeros(samples.shape[0], dtype=bool)
 
     def mass(self, hidden: Array) -> float:
         """Return |neurons|^2 of a hidden row, where that tells how near it is to the centres."""

@@ -20,6 +20,8 @@ from proemlc_ros.core.scaling import Scaling
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8
+# Distances that rounding may leave between a sample and the centre that it is.
+_SAME_PLACE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
 
@@ -72,6 +74,10 @@ class RadialNeurons(HiddenLayer):
             arrays['whitener'] = self.whitener
         return arrays
 
+    def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
+        """Return which samples are centres of neurons; leaving one out would not remove those."""
+        return np.asarray(self._distances_of(samples).min(axis=1) < _SAME_PLACE)
+
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
         raise NotImplementedError
@@ -85,9 +91,12 @@ class RadialNeurons(HiddenLayer):
         return neurons
 
     def _rows(self, samples: Rows) -> Array:
+        return self._answer(self._distances_of(samples))
+
+    def _distances_of(self, samples: Rows) -> Array:
         if is_sparse(samples):
-            return self._answer(self.sparse_distances(samples))
-        return self._answer(self.distances(self.scaling.apply(samples)))
+            return self.sparse_distances(samples)
+        return self.distances(self.scaling.apply(samples))
 
     def _answer(self, distances: Array) -> Array:
         distances *= -self.gamma
@@ -182,9 +191,10 @@ class LaplacianNeurons(RadialNeurons):
         That of an empty row, and then what each stored value changes.
         """
         if self._columns is None:
-            empty = -self.scaling.shift * self.scaling.factor
-            columns: Array = np.ascontiguousarray(self.centres.T)
-            self._columns = columns, empty, np.abs(columns - empty[:, np.newaxis]).sum(axis=0)
+            nothing = -self.scaling.shift * self.scaling.factor
+            by_feature = np.ascontiguousarray(self.centres.T)
+            self._columns = (by_feature, nothing,
+                             np.abs(by_feature - nothing[:, np.newaxis]).sum(axis=0))
         columns, empty, base = self._columns
         factors = self.scaling.row_factors(samples)
         distances: Array = np.tile(base, (samples.shape[0], 1))

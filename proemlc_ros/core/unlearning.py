@@ -80,18 +80,29 @@ def _check_labels(learner: Learner, said: Annotation) -> None:
 def calibrate(learner: Learner, rows: Rows, annotations: list[Annotation]) -> None:
     """Learn the thresholds anew from the leave-one-out scores of learnt samples.
 
-    Without its sample, a score is y - (y - score) / (1 - hMh): no refit is needed.
+    Without its sample, a score is y - (y - score) / (1 - hMh): no refit is needed. Samples that
+    are centres of neurons do not count as long as there are others, since the neuron stays.
     """
     thresholds = Thresholds(learner.options.threshold, learner.options.forgetting)
+    centres = learner.layer.are_centres(rows)
+    if not centres.all():
+        others = np.flatnonzero(~centres)
+        rows, annotations = rows[others], [annotations[place] for place in others]
     for start in range(0, rows.shape[0], BLOCK):
-        hidden = learner.layer.rows(rows[start:start + BLOCK])
-        leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
-        outputs = learner.ridge.outputs_of_rows(hidden)
-        left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
-        for place, said in enumerate(annotations[start:start + BLOCK]):
-            targets = learner.targets(said)
-            scores = targets - (targets - outputs[place]) / left[place]
-            if said.complete or said.named:
-                thresholds.observe(learner.judged(said, targets, scores), targets[1:] > 0.0)
+        _calibrate_block(learner, thresholds, rows[start:start + BLOCK],
+                         annotations[start:start + BLOCK])
     thresholds.choose()
     learner.thresholds = thresholds
+
+
+def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
+                     annotations: list[Annotation]) -> None:
+    hidden = learner.layer.rows(rows)
+    leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
+    outputs = learner.ridge.outputs_of_rows(hidden)
+    left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
+    for place, said in enumerate(annotations):
+        targets = learner.targets(said)
+        scores = targets - (targets - outputs[place]) / left[place]
+        if said.complete or said.named:
+            thresholds.observe(learner.judged(said, targets, scores), targets[1:] > 0.0)

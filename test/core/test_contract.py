@@ -17,6 +17,7 @@ KINDS = [
     {'activation': 'rbf', 'whiten': True, 'scaling': 'minmax', 'warmup': 20},
     {'activation': 'sigmoid', 'scaling': 'l2'}, {'forgetting': 0.99},
     {'recalibration': 'paper', 'threshold': 'zero'}, {'threshold': 'learnt_hamming'},
+    {'hidden_size': 310},
 ]
 
 

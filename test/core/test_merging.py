@@ -200,6 +200,17 @@ def test_sums_without_ridge_need_enough_samples():
     assert ProEMLC.from_sums(sums).samples == 125
 
 
+def test_calibration_looks_past_samples_that_are_centres():
+    model = plain(activation='laplacian', warmup=40, hidden_size=40)
+    model.learn(X, ANNOTATIONS)
+    others = model.copy()
+    model.calibrate(X, ANNOTATIONS)
+    others.calibrate(X[40:], ANNOTATIONS[40:])  # the first 40 are the centres
+    assert model.to_bytes() == others.to_bytes()
+    others.calibrate(X[:40], ANNOTATIONS[:40])  # nothing else to go by
+    assert others._stage.learner.thresholds.observed == 40
+
+
 def test_calibration_restores_what_sums_cannot_know():
     model = plain(hidden_size=10)
     sums = model.partial_sums(width=7)

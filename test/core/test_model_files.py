@@ -21,7 +21,7 @@ X, ANNOTATIONS = samples(120)
 KINDS = [
     {}, {'activation': 'laplacian', 'scaling': 'standard', 'warmup': 90}, {'dtype': 'float32'},
     {'activation': 'rbf', 'whiten': True, 'warmup': 30, 'scaling': 'l2', 'direct_links': True},
-    {'forgetting': 0.98}, {'recalibration': 'paper', 'threshold': 'zero'}, {'bias': True},
+    {'forgetting': 0.98}, {'recalibration': 'paper', 'threshold': 'zero'}, {'hidden_size': 310},
 ]
 
 
