@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from proemlc_ros.core.blas import Array
+from proemlc_ros.core.blocks import learn_blocks
 from proemlc_ros.core.forgetting import ForgettingRidge
 from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
@@ -157,8 +158,11 @@ class Learner:
         try:
             for start, stop, complete in _runs(annotations):
                 blocks = complete and self.options.forgetting == 1.0 and stop - start > 1
-                learn = self._learn_blocks if blocks else self._learn_each
-                learn(rows[start:stop], annotations[start:stop], trial)
+                if blocks:
+                    self._probe = None
+                    learn_blocks(self, rows[start:stop], annotations[start:stop], trial)
+                else:
+                    self._learn_each(rows[start:stop], annotations[start:stop], trial)
         except ProEMLCError:
             if before is not None:
                 self.restore(before)
@@ -175,31 +179,6 @@ class Learner:
             for hidden, said in zip(self.layer.rows(rows[start:start + BLOCK]), block):
                 self._probe = None
                 self._learn_hidden(Probe(b'', hidden.copy()), said, trial)
-
-    def _learn_blocks(self, rows: Rows, annotations: list[Annotation],
-                      trial: Trial | None) -> None:
-        chunk_sum = np.zeros_like(self.last_sum)
-        names = dict.fromkeys(name for said in annotations for name in said.present)
-        self._probe, known = None, len(self.labels)
-        for start in range(0, rows.shape[0], BLOCK):
-            hidden = self.layer.rows(rows[start:start + BLOCK])
-            prepared = self.ridge.prepare_rows(hidden)
-            self.grow(names)
-            block = annotations[start:start + BLOCK]
-            targets = np.array([self.targets(said) for said in block])
-            scores = targets - self.ridge.update_rows(hidden, prepared, targets)
-            for place, said in enumerate(block):
-                if trial is not None:
-                    trial.record(self, known, scores[place], prepared.leverage(place),
-                                 hidden[place])
-                    known = max([known, *(self.labels.columns[name] for name in said.present)])
-                if self.thresholds.learns:
-                    self.thresholds.observe(scores[place, 1:] + self.labels.handicap,
-                                            targets[place, 1:] > 0.0)
-                self.count(said, 1)
-                self.mass += self.layer.mass(hidden[place])
-            chunk_sum += hidden.sum(axis=0)
-        self.last_sum = chunk_sum
 
     def learn_pseudo_inverse(self, rows: Rows, annotations: list[Annotation]) -> None:
         """Learn the first samples without ridge (eqs 5, 11-12), of whatever rank they are."""

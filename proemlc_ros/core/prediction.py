@@ -90,3 +90,23 @@ def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     if learner.layer.radial and learner.mass > 0.0:
         known *= min(1.0, learner.layer.mass(hidden) * learner.samples / learner.mass)
     return 1.0 - known
+
+
+def novelties_of(learner: Learner, hidden: Array, leverages: Array, masses: Array) -> Array:
+    """Return novelty_of() each row of a block, the rows before it having been learnt.
+
+    masses: of the rows; learner: with samples and mass as before the block.
+    """
+    squares = np.einsum('ij,ij->i', hidden, hidden)
+    share = leverages / (1.0 + leverages)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        share *= (learner.options.ridge + squares) / squares
+    known = np.where(squares == 0.0, 0.0, 1.0 - np.clip(share, 0.0, 1.0))
+    if learner.layer.radial:
+        before = learner.mass + np.concatenate(([0.0], masses.cumsum()[:-1]))
+        samples = learner.samples + np.arange(len(masses))
+        heard = before > 0.0
+        usual = np.minimum(1.0, masses[heard] * samples[heard] / before[heard])
+        known[heard] *= usual
+    novelty: Array = 1.0 - known
+    return novelty

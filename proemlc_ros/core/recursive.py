@@ -13,7 +13,9 @@ from proemlc_ros.core.blas import Array, routines
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
 # Rank-one changes of M are collected and applied together: one pass over M for many samples.
+# A small M lies in the cache anyway, and is changed at once.
 PENDING = 16
+SMALL = 300
 # Rows in one Woodbury step.
 BLOCK = 128
 # hMh times the rounding unit; beyond it M would lose its positive definiteness to rounding.
@@ -26,9 +28,11 @@ class Block(NamedTuple):
     products: Array
     factor: Array
 
-    def leverage(self, place: int) -> float:
-        """Return hMh of a row with M as it is once the rows before it have been learnt."""
-        return float(self.factor[place, place]) ** 2 - 1.0
+    @property
+    def leverages(self) -> Array:
+        """The leverage hMh of each row, once the rows before it have been learnt."""
+        diagonal: Array = self.factor.diagonal()
+        return diagonal ** 2 - 1.0
 
 
 class RecursiveRidge:
@@ -103,6 +107,9 @@ class RecursiveRidge:
 
     def _change(self, gain: Array, share: float, residual: Array) -> None:
         self._blas.ger(share, gain, residual, a=self.beta, overwrite_a=1)
+        if self.size < SMALL:
+            self._blas.syr(-share / self.scale, gain, lower=1, a=self.matrix, overwrite_a=1)
+            return
         if self.pending == PENDING:
             self.settle()
         np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])

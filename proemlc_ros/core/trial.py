@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from proemlc_ros.core.blas import Array
+from proemlc_ros.core.blocks import Rules
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.prediction import choose, novelty_of
+from proemlc_ros.core.prediction import choose, novelties_of, novelty_of
+from proemlc_ros.core.thresholds import Choice
 
 
 class Outcome(NamedTuple):
@@ -22,32 +25,75 @@ class Outcome(NamedTuple):
 
 
 class Trial:
-    """Collects what was said, sample by sample."""
+    """Collects what was said, sample by sample or block by block."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._labels: list[tuple[str, ...]] = []
         self._outputs: list[Array] = []
-        self._novelty: list[float] = []
+        self._novelty: list[Array] = []
 
     def record(self, learner: Learner, known: int, outputs: Array, leverage: float,
                hidden: Array) -> None:
         """Note one sample: its outputs, unnamed label first, when `known` labels were known."""
         scores = outputs[1:known + 1] + learner.labels.handicap[:known]
         self._labels.append(choose(learner, scores))
+        self._outputs.append(outputs[np.newaxis])
+        self._novelty.append(np.array([novelty_of(learner, hidden, leverage)]))
+
+    def record_block(self, learner: Learner, rules: Rules, outputs: Array,
+                     leverages: Array, hidden: Array, masses: Array) -> None:
+        """Note a block of samples as they were before each of them was learnt.
+
+        Args:
+            learner: with samples and mass as before the block.
+            rules: from which sample on labels were chosen how, as blocks.py notes it.
+            outputs: (n, 1 + labels), unnamed label first.
+            leverages: (n,)
+            hidden: (n, size)
+            masses: (n,), of the rows.
+        """
+        names = learner.labels.names
+        for (start, choice, handicap), stop in zip(
+                rules, [*(rule[0] for rule in rules[1:]), len(outputs)]):
+            scores = outputs[start:stop, 1:len(handicap) + 1] + handicap
+            self._labels.extend(_chosen(names, choice, scores))
         self._outputs.append(outputs)
-        self._novelty.append(novelty_of(learner, hidden, leverage))
+        self._novelty.append(novelties_of(learner, hidden, leverages, masses))
 
     def record_nothing(self, known: int) -> None:
         """Note that nothing had been learnt yet."""
         self._labels.append(())
-        self._outputs.append(np.zeros(known + 1))
-        self._novelty.append(1.0)
+        self._outputs.append(np.zeros((1, known + 1)))
+        self._novelty.append(np.ones(1))
 
     def outcome(self, labels: int) -> Outcome:
         """Return everything noted, with scores for that many labels."""
-        scores = np.empty((len(self._outputs), labels))
-        for row, outputs in zip(scores, self._outputs):
-            row[:] = outputs[0]
-            row[:len(outputs) - 1] = outputs[1:]
-        return Outcome(self._labels, scores, np.array(self._novelty))
+        scores = np.empty((len(self._labels), labels))
+        start = 0
+        for outputs in self._outputs:
+            part = scores[start:start + len(outputs)]
+            part[:] = outputs[:, :1]
+            part[:, :outputs.shape[1] - 1] = outputs[:, 1:]
+            start += len(outputs)
+        return Outcome(self._labels, scores, np.concatenate(self._novelty))
+
+
+def _chosen(names: list[str], choice: Choice, scores: Array) -> Iterator[tuple[str, ...]]:
+    """Yield for each row what choose() would return."""
+    if not scores.shape[1]:
+        yield from [()] * len(scores)
+        return
+    above = scores > choice.threshold
+    best = scores.argmax(axis=1).tolist()
+    possible = (scores.max(axis=1) > -np.inf).tolist()
+    for place, count in enumerate(above.sum(axis=1).tolist()):
+        if count == 1 or count == 0 and choice.at_least and possible[place]:
+            yield (names[best[place]],)
+        elif count:
+            row = scores[place].tolist()
+            columns = above[place].nonzero()[0].tolist()
+            columns.sort(key=row.__getitem__, reverse=True)
+            yield tuple([names[column] for column in columns])
+        else:
+            yield ()

@@ -5,11 +5,19 @@
 import numpy as np
 import pytest
 
+from proemlc_ros.core import recursive
 from proemlc_ros.core.forgetting import ForgettingRidge
 from proemlc_ros.core.recursive import PENDING, RecursiveRidge
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
 RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True, params=[0, 300], ids=['changes pending', 'changes at once'])
+def small(request, monkeypatch):
+    """Try both ways to change M, whatever its size."""
+    monkeypatch.setattr(recursive, 'SMALL', request.param)
+    return request.param > 0
 
 
 def learn(ridge, h, y):
@@ -44,16 +52,16 @@ def test_a_block_equals_one_by_one_with_its_residuals():
         learn(one, h, y)
     prepared = block.prepare_rows(H)
     np.testing.assert_allclose(block.update_rows(H, prepared, Y), residuals, atol=1e-12)
-    np.testing.assert_allclose([prepared.leverage(row) for row in range(30)], leverages)
+    np.testing.assert_allclose(prepared.leverages, leverages)
     np.testing.assert_allclose(full(block), full(one), atol=1e-12)
     np.testing.assert_allclose(block.beta, one.beta, atol=1e-12)
 
 
-def test_gains_and_gain_agree_while_changes_are_pending():
+def test_gains_and_gain_agree_while_changes_are_pending(small):
     ridge = RecursiveRidge(4, 1.0)
     for h in RANDOM.normal(size=(5, 4)):
         learn(ridge, h, np.ones(1))
-    assert ridge.pending == 5
+    assert ridge.pending == (0 if small else 5)
     H = RANDOM.normal(size=(3, 4))
     np.testing.assert_allclose(ridge.gains(H).T, [ridge.gain(h)[0] for h in H], atol=1e-14)
 
