@@ -76,8 +76,7 @@ def balanced_clusters(vectors: np.ndarray, clusters: int, seed: int) -> list[np.
     count = len(vectors)
     clusters = min(clusters, count)
     points = vectors.astype(np.float64)
-    random = np.random.default_rng(seed)
-    centres = points[np.sort(random.permutation(count)[:clusters])]
+    centres = _far_apart(points, clusters, seed)
     room = -(-count // clusters)
     places = np.zeros(count, dtype=np.intp)
     for _ in range(_ROUNDS):
@@ -89,6 +88,17 @@ def balanced_clusters(vectors: np.ndarray, clusters: int, seed: int) -> list[np.
                             else centres[number] for number in range(clusters)])
     return [np.flatnonzero(places == number) for number in range(clusters)
             if (places == number).any()]
+
+
+def _far_apart(points: np.ndarray, clusters: int, seed: int) -> np.ndarray:
+    """Return first centres: a random point, then ever the one farthest from those chosen."""
+    chosen = [int(np.random.default_rng(seed).integers(len(points)))]
+    nearest = np.full(len(points), np.inf)
+    while len(chosen) < clusters:
+        nearest = np.minimum(nearest, np.linalg.norm(points - points[chosen[-1]], axis=1))
+        nearest[chosen] = -1.0
+        chosen.append(int(nearest.argmax()))
+    return points[chosen]
 
 
 def _assign(distances: np.ndarray, room: int) -> np.ndarray:
