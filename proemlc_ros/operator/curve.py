@@ -36,12 +36,19 @@ class LearningCurve:
             self.points[:half] = self.points[:half:2]
         return True
 
-    def note_labels(self, names: Sequence[str], samples: int) -> None:
-        """Mark the labels that are new since the last call; those of the first call are not."""
+    def note_labels(self, names: Sequence[str], samples: int) -> bool:
+        """Mark the labels that are new since the last call; those of the first call are not.
+
+        Returns:
+            Whether the labels changed.
+        """
         current = set(names)
+        if current == self._known:
+            return False
         if self._known is not None:
             self.introductions += [
                 (samples, name) for name in names if name not in self._known]
         self._known = current
         self.introductions = [
             mark for mark in self.introductions if mark[1] in current][-self.max_points:]
+        return True

@@ -102,10 +102,8 @@ class Robot:
 
     def on_labels(self, labels: LabelTable) -> None:
         """Take in the label set."""
-        renewed = labels.names != self.labels.names
         self.labels = labels
-        if renewed:
-            self.curve.note_labels(labels.names, labels.samples)
+        if self.curve.note_labels(labels.names, labels.samples):
             self.watch(Topic.CURVE)
         self.watch(Topic.LABELS)
 

@@ -146,10 +146,9 @@ def test_latency_from_press_to_changed_prediction(browser, stand):
     page.add('thing')
     page.expect_names('thing')
     times = []
-    for number, letter in enumerate('BCDEFGHIJKLMNOPQRSTUVWXYZ'):
-        stand.listener.show(letter)  # unlike all before: one sample changes its score for good
-        button = ('#none', '.label-row')[number % 2]
-        times.append(page.page.evaluate(PRESS_AND_WAIT, button))
+    for letter in 'BCDEFGHIJKLMNOPQRSTUVWXYZ':
+        stand.listener.show(letter)  # unlike all before, and the robot is told that it is wrong
+        times.append(page.page.evaluate(PRESS_AND_WAIT))
     print(f'\npress to changed prediction on the page, 500 hidden, {len(times)} presses: '
           f'p50 {statistics.median(times):.0f} ms, '
           f'p95 {statistics.quantiles(times, n=20)[-1]:.0f} ms, max {max(times):.0f} ms')
@@ -162,7 +161,7 @@ PRESS_AND_WAIT = """async (button) => {
   const score = () => parseFloat(row.querySelector('.facts').textContent);
   const before = score();
   const start = performance.now();
-  document.querySelector(button).click();
+  (before < 0 ? row : document.getElementById('none')).click();
   while (Math.abs(score() - before) < 0.2) {
     if (performance.now() - start > 10000) throw new Error(`score stays ${score()}`);
     await new Promise(requestAnimationFrame);

@@ -175,6 +175,13 @@ def test_curve_marks_introductions_after_the_first_look():
     assert robot.curve.points == [(9, 0.25)]
 
 
+def test_curve_marks_the_very_first_label():
+    robot = Robot()
+    robot.on_labels(LabelTable())
+    robot.on_labels(LabelTable(('cup',), (1,), (0.0,), 1, 1))
+    assert robot.curve.introductions == [(1, 'cup')]
+
+
 def test_curve_takes_points_back_with_an_undo_and_stays_bounded():
     curve = LearningCurve(max_points=10)
     for samples in range(1000):
