@@ -162,5 +162,5 @@ def _explain_values(rows: Array, dtype: str, unit: str = 'feature') -> None:
         raise NotFiniteError(f'sample {row} has {rows[row, column]} as {unit} {column}; '
                              'leave the sample out or replace the value')
     row, column = np.unravel_index(np.abs(rows).argmax(), rows.shape)
-    raise TooLargeError(f'sample {row} has {rows[row, column]:g} as {unit} {column}, too large for '
-                        f'{dtype} arithmetic; scale the features')
+    raise TooLargeError(f'sample {row} has {rows[row, column]:g} as {unit} {column}, too large '
+                        f'for {dtype} arithmetic; scale the features')

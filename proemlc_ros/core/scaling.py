@@ -74,7 +74,8 @@ def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
     mean = np.asarray(samples.mean(axis=0), dtype=np.float64).ravel()
     if is_sparse(samples):
         count = samples.shape[0]
-        moved = np.bincount(samples.indices, (samples.data - mean[samples.indices]) ** 2, len(mean))
+        squares = (samples.data - mean[samples.indices]) ** 2
+        moved = np.bincount(samples.indices, squares, len(mean))
         absent = count - np.bincount(samples.indices, minlength=len(mean))
         return mean, np.sqrt((moved + absent * mean * mean) / count)
     return mean, np.asarray(samples.std(axis=0, dtype=np.float64))

@@ -52,7 +52,8 @@ def restore(header: dict[str, Any], arrays: Arrays) -> Stage:
             stage.warmup = _restore_warmup(stage.options, header['warmup'], arrays)
         return stage
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise CorruptModelError(f'the parts of the model do not fit together: {error!r}') from error
+        raise CorruptModelError(
+            f'the parts of the model do not fit together: {error!r}') from error
 
 
 def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:

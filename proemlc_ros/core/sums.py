@@ -76,8 +76,8 @@ class PartialSums:
         gram.flat[::ridge.size + 1] -= prior
         absent_sum = -target_sums[:, 0]
         return cls(learner.options, learner.layer, learner.labels.copy(), gram,
-                   target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior, learner.thresholds.copy(), learner.ledger.copy(),
-                   learner.samples, learner.mass)
+                   target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior,
+                   learner.thresholds.copy(), learner.ledger.copy(), learner.samples, learner.mass)
 
     def add(self, X: object, labels: object, absent: object = None,
             complete: object = True) -> None:

@@ -68,7 +68,8 @@ def test_a_bad_sample_changes_nothing(case, call):
     assert model.to_bytes() == before
 
 
-@pytest.mark.parametrize('case', ['narrow', 'nan', 'no values', 'text', 'three dimensions', 'huge'])
+@pytest.mark.parametrize('case', [
+    'narrow', 'nan', 'no values', 'text', 'three dimensions', 'huge'])
 @pytest.mark.parametrize('call', ['scores', 'predict', 'novelty', 'hidden', 'classify'])
 def test_a_bad_question_is_refused(case, call):
     x, _, error, _ = BAD_SAMPLES[case]
@@ -80,7 +81,7 @@ def test_a_bad_question_is_refused(case, call):
 
 
 @pytest.mark.parametrize(('arguments', 'error', 'text'), [
-    ({'absent': 'cup'}, errors.LabelError, r"absent is the single text"),
+    ({'absent': 'cup'}, errors.LabelError, r'absent is the single text'),
     ({'absent': [1]}, errors.LabelError, 'absent holds 1'),
     ({'absent': ['red', 'cup']}, errors.LabelError, 'present and absent'),
     ({'complete': 'yes'}, errors.LabelError, "complete is 'yes'"),

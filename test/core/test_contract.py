@@ -21,7 +21,8 @@ KINDS = [
 ]
 
 
-@pytest.fixture(params=KINDS, ids=lambda settings: '-'.join(map(str, settings.values())) or 'plain')
+@pytest.fixture(params=KINDS,
+                ids=lambda settings: '-'.join(map(str, settings.values())) or 'plain')
 def fresh(request):
     return lambda **more: plain(**{**request.param, **more})
 
@@ -171,7 +172,8 @@ def test_rename_keeps_and_remove_forgets(fresh):
     np.testing.assert_array_equal(model.scores(X), before)
     model.remove_label('other')
     assert model.labels == [names[0], *names[2:]]
-    np.testing.assert_allclose(model.scores(X), np.delete(before, 1, axis=1), atol=tolerance(model))
+    np.testing.assert_allclose(model.scores(X), np.delete(before, 1, axis=1),
+                               atol=tolerance(model))
     model.learn(X[100:], [tuple(name for name in said if name != names[1])
                           for said in ANNOTATIONS[100:]])
     assert 'other' not in model.labels and names[1] not in model.labels
