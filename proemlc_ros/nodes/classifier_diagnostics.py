@@ -66,7 +66,7 @@ class ClassifierDiagnostics:
         yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
         yield 'Model memory (MB)', f'{model.memory_bytes / 1e6:.1f}'
         yield 'Hidden layer', 'waits for more samples' if model.warming_up else 'fixed'
-        yield 'Buffered vectors', str(len(classroom.intake.matcher))
+        yield 'Buffered vectors', str(len(classroom.intake.matcher.buffer))
         yield 'Held annotations', str(classroom.intake.matcher.held)
         yield 'Clock jumps', str(classroom.intake.matcher.jumps)
         yield 'Queries', str(statistics.queries)

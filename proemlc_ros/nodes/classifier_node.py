@@ -31,7 +31,8 @@ from proemlc_ros.teaching.classroom import Classroom, Verdict
 from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.intake import cause_of, text_of
 from proemlc_ros.teaching.moments import Annotation, Moment
-from proemlc_ros.teaching.session import Learnt, Resumed
+from proemlc_ros.teaching.resuming import Resumed
+from proemlc_ros.teaching.session import Learnt
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE

@@ -18,7 +18,8 @@ from proemlc_ros.teaching.matching import MatchingRules
 from proemlc_ros.teaching.model_directory import ModelDirectory
 from proemlc_ros.teaching.pupil import Pupil
 from proemlc_ros.teaching.queries import QueryPolicy
-from proemlc_ros.teaching.session import Resumed, Session
+from proemlc_ros.teaching.resuming import Resumed, begin, resume
+from proemlc_ros.teaching.session import Session
 
 MEGABYTE = 1_000_000
 # Parameters that a model carries in itself, so that a loaded one may differ from them.
@@ -74,10 +75,10 @@ def open_classroom(values: SimpleNamespace, node_name: str, messages: MessageFac
 
 def _start(session: Session, values: SimpleNamespace) -> Resumed:
     if not values.resume:
-        session.begin()
+        begin(session)
         resumed = Resumed()
     else:
-        resumed = session.resume()
+        resumed = resume(session)
         resumed.notes += _differences(session.pupil.model, values)
     if values.model_file and not session.position:
         session.load(values.model_file)

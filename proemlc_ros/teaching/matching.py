@@ -8,36 +8,12 @@ take the same decisions from the same events.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass
 
 from proemlc_ros.errors import UnmatchedAnnotationError
-from proemlc_ros.teaching.moments import Annotation, Moment
-
-NANOSECONDS = 1_000_000_000
-
-
-@dataclass(slots=True)
-class MatchingRules:
-    """How annotations find their feature vectors; may be changed while running.
-
-    Args:
-        tolerance: seconds that a vector's stamp may differ from the annotation's.
-        hold: seconds that an annotation waits for a vector that is late.
-        reorder: seconds by which vectors may arrive out of order; a larger step back is a jump of
-            the clock (a looping bag, a restarted simulation) and clears the buffer.
-        capacity: vectors kept.
-        max_bytes: bytes of vectors kept.
-        max_held: annotations waiting at a time.
-    """
-
-    tolerance: float = 0.0
-    hold: float = 1.0
-    reorder: float = 1.0
-    capacity: int = 1000
-    max_bytes: int = 64 * 1024 * 1024
-    max_held: int = 100
+from proemlc_ros.teaching.buffer import MatchingRules, MomentBuffer
+from proemlc_ros.teaching.moments import NANOSECONDS, Annotation, Moment
 
 
 @dataclass(slots=True, eq=False)
@@ -81,16 +57,8 @@ class StampMatcher:
 
     def __init__(self, rules: MatchingRules | None = None) -> None:
         self.rules = rules or MatchingRules()
-        self.jumps = 0
-        self.duplicates = 0
-        self._moments: dict[int, Moment] = {}
-        self._stamps: list[int] = []
-        self._bytes = 0
-        self._newest: Moment | None = None
+        self.buffer = MomentBuffer(self.rules)
         self._held: deque[Held] = deque()
-
-    def __len__(self) -> int:
-        return len(self._stamps)
 
     @property
     def held(self) -> int:
@@ -98,9 +66,14 @@ class StampMatcher:
         return len(self._held)
 
     @property
-    def bytes(self) -> int:
-        """How many bytes of feature values are kept."""
-        return self._bytes
+    def jumps(self) -> int:
+        """How often the stamps jumped back."""
+        return self.buffer.jumps
+
+    @property
+    def duplicates(self) -> int:
+        """How many vectors had the stamp of another one."""
+        return self.buffer.duplicates
 
     def add(self, moment: Moment, now: int) -> list[Answer]:
         """Keep a feature vector and settle the annotations that waited for it.
@@ -112,12 +85,7 @@ class StampMatcher:
         Returns:
             The annotations that this event settled, oldest first.
         """
-        if moment.stamp and self._jumped_back(moment.stamp):
-            self.jumps += 1
-            self._forget_moments()
-        self._newest = moment
-        if moment.stamp:
-            self._keep(moment)
+        self.buffer.add(moment)
         return self._settle(now) if self._held else []
 
     def submit(self, annotation: Annotation, now: int, ticket: object = None) -> Answer | None:
@@ -135,7 +103,7 @@ class StampMatcher:
             return Answer(annotation, ticket)
         if not annotation.stamp:
             return self._about_newest(annotation, ticket)
-        found = self._find(annotation.stamp)
+        found = self.buffer.find(annotation.stamp)
         if found is not None:
             return Answer(annotation.about(found), ticket)
         error = self._hopeless(annotation)
@@ -161,7 +129,7 @@ class StampMatcher:
 
     def clear(self) -> list[Answer]:
         """Forget all vectors and refuse what waits, as after a jump of the clock."""
-        self._forget_moments()
+        self.buffer.clear()
         refused = [Answer(held.annotation, held.ticket, UnmatchedAnnotationError(
             'clock_jump', f'the time jumped while the annotation for stamp '
             f'{seconds(held.annotation.stamp)} waited for its features; annotate it again'))
@@ -169,37 +137,11 @@ class StampMatcher:
         self._held.clear()
         return refused
 
-    def _jumped_back(self, stamp: int) -> bool:
-        return bool(self._stamps) and (
-            stamp < self._stamps[-1] - round(self.rules.reorder * NANOSECONDS))
-
-    def _forget_moments(self) -> None:
-        self._moments.clear()
-        self._stamps.clear()
-        self._bytes = 0
-        self._newest = None
-
-    def _keep(self, moment: Moment) -> None:
-        known = self._moments.get(moment.stamp)
-        if known is None:
-            if not self._stamps or moment.stamp > self._stamps[-1]:
-                self._stamps.append(moment.stamp)
-            else:
-                insort(self._stamps, moment.stamp)
-        else:
-            self.duplicates += 1
-            self._bytes -= known.data.nbytes
-        self._moments[moment.stamp] = moment
-        self._bytes += moment.data.nbytes
-        while len(self._stamps) > self.rules.capacity or (
-                self._bytes > self.rules.max_bytes and len(self._stamps) > 1):
-            self._bytes -= self._moments.pop(self._stamps.pop(0)).data.nbytes
-
     def _settle(self, now: int) -> list[Answer]:
         settled, waiting = [], deque()
         for held in self._held:
             late = held.deadline <= now
-            found = self._find(held.annotation.stamp, final=late)
+            found = self.buffer.find(held.annotation.stamp, final=late)
             if found is not None:
                 settled.append(Answer(held.annotation.about(found), held.ticket))
             elif late:
@@ -209,29 +151,16 @@ class StampMatcher:
         self._held = waiting
         return settled
 
-    def _find(self, stamp: int, final: bool = False) -> Moment | None:
-        exact = self._moments.get(stamp)
-        if exact is not None or not self._stamps:
-            return exact
-        # A vector newer than all of these may still be nearer, so wait unless this is final.
-        if stamp > self._stamps[-1] and not final:
-            return None
-        index = bisect_left(self._stamps, stamp)
-        nearest = min(self._stamps[max(index - 1, 0):index + 1], key=lambda s: abs(s - stamp))
-        if abs(nearest - stamp) <= round(self.rules.tolerance * NANOSECONDS):
-            return self._moments[nearest]
-        return None
-
     def _about_newest(self, annotation: Annotation, ticket: object) -> Answer:
-        if self._newest is not None:
-            return Answer(annotation.about(self._newest), ticket)
+        if self.buffer.newest is not None:
+            return Answer(annotation.about(self.buffer.newest), ticket)
         return Answer(annotation, ticket, UnmatchedAnnotationError(
             'no_features', 'the annotation is about the newest feature vector (stamp zero), but '
             'none was received; check that features are published, then annotate again'))
 
     def _hopeless(self, annotation: Annotation) -> UnmatchedAnnotationError | None:
         """Return why waiting is of no use, or None where a late vector may still come."""
-        if self._jumped_back(annotation.stamp):
+        if self.buffer.is_long_past(annotation.stamp):
             return UnmatchedAnnotationError('unknown_stamp', self._unknown(annotation.stamp))
         if len(self._held) >= self.rules.max_held:
             return UnmatchedAnnotationError(
@@ -245,11 +174,12 @@ class StampMatcher:
             f'waited {self.rules.hold:g} s for it')
 
     def _unknown(self, stamp: int) -> str:
-        if not self._stamps:
+        if not len(self.buffer):
             span = 'the buffer is empty'
         else:
-            span = (f'the buffer holds {len(self._stamps)} vectors from '
-                    f'{seconds(self._stamps[0])} to {seconds(self._stamps[-1])}')
+            oldest, newest = self.buffer.span
+            span = (f'the buffer holds {len(self.buffer)} vectors from {seconds(oldest)} to '
+                    f'{seconds(newest)}')
         return (f'no feature vector has stamp {seconds(stamp)} within '
                 f'{self.rules.tolerance:g} s; {span}')
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
+NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,56 +6,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
     LabelExistsError,
-    ModelDirectoryError,
-    ModelFileError,
     ProEMLCError,
     UndoError,
     UnknownLabelError,
 )
 from proemlc_ros.teaching.events import Event, EventKind
+from proemlc_ros.teaching.journal_protocol import Journal
 from proemlc_ros.teaching.limits import Limits
 from proemlc_ros.teaching.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.pupil import Pupil
-
-
-class Entry(Protocol):
-    """A line of the journal."""
-
-    number: int
-    statement: Annotation | Event
-
-
-class Journal(Protocol):
-    """What a session needs of a journal."""
-
-    @property
-    def last_number(self) -> int:
-        """Number of the last entry."""
-
-    def append(self, statements: Sequence[Annotation | Event]) -> list[int]:
-        """Write statements durably; return their numbers."""
-
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Yield the entries behind a number."""
-
-    def entry(self, number: int) -> Entry | None:
-        """Return one entry."""
-
-    def continue_after(self, number: int) -> None:
-        """Number new entries above this."""
-
-    def checkpoint(self, up_to: int) -> None:
-        """Note that a snapshot holds all entries up to this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +39,6 @@ class Learnt:
     number: int
     introduced: tuple[str, ...]
     version: int
-
-
-@dataclass
-class Resumed:
-    """What was found at the start.
-
-    Args:
-        snapshot: the file that was loaded, None without any.
-        replayed: journal entries learnt again.
-        refused: journal entries that were refused again, as they were the first time.
-        notes: what the operator should know, in words.
-    """
-
-    snapshot: Path | None = None
-    replayed: int = 0
-    refused: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 class Session:
@@ -114,9 +65,9 @@ class Session:
         self.position = 0
         self.snapshot_position = 0
         self.snapshot_time: int | None = None
-        self._new_model = new_model
+        self.new_model = new_model
         self._clock = clock
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._snapshot_lock = threading.Lock()
 
     # ----- teaching -----
@@ -130,7 +81,7 @@ class Session:
         Returns:
             For each, what was learnt, or the reason why not.
         """
-        with self._lock:
+        with self.lock:
             answers = self._refusals(annotations)
             accepted = [index for index in range(len(annotations)) if index not in answers]
             try:
@@ -152,7 +103,7 @@ class Session:
             UndoError: none is left.
             UnlearnError, JournalError: the model is as before.
         """
-        with self._lock:
+        with self.lock:
             if not len(self.pupil.lessons):
                 raise UndoError('no annotation is left that can be taken back')
             self.position, = self._journal(EventKind.UNDO)
@@ -164,7 +115,7 @@ class Session:
         Raises:
             UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
         """
-        with self._lock:
+        with self.lock:
             self._require(label)
             self.limits.check_name(new_label)
             if new_label in self.pupil.model.labels:
@@ -178,7 +129,7 @@ class Session:
         Raises:
             UnknownLabelError, JournalError: nothing changed.
         """
-        with self._lock:
+        with self.lock:
             self._require(label)
             self.position, = self._journal(EventKind.REMOVE, label=label)
             self.pupil.remove(label)
@@ -192,13 +143,13 @@ class Session:
         Raises:
             JournalError, OSError: nothing changed.
         """
-        with self._lock:
+        with self.lock:
             kept = None
             if self.pupil.model.samples:
                 kept = self.directory.target(BEFORE_RESET)
                 self.pupil.model.save(kept, extra=self._file_extra())
             self.position, = self._journal(EventKind.RESET)
-            self.pupil.adopt(self._new_model(), '')
+            self.pupil.adopt(self.new_model(), '')
             self.snapshot()
             return kept
 
@@ -214,11 +165,11 @@ class Session:
             ModelDirectoryError, ModelFileError, LabelRejectedError, JournalError, OSError: the
                 running model is untouched.
         """
-        with self._lock:
+        with self.lock:
             path = self.directory.existing(name)
-            model = self._read(path)
+            model = self.read_model(path)
             self.position, = self._journal(EventKind.LOAD, file_name=path.name)
-            self.pupil.adopt(model, _extractor_of(model))
+            self.pupil.adopt(model, extractor_of(model))
             self.snapshot()
             return path
 
@@ -235,7 +186,7 @@ class Session:
         if path in self.directory.snapshots:
             self.snapshot()
             return self.directory.snapshots[0]
-        with self._lock:
+        with self.lock:
             model, extra = self.pupil.model.copy(), self._file_extra()
         model.save(path, extra=extra)
         return path
@@ -247,7 +198,7 @@ class Session:
             OSError, JournalError: the older snapshot is still there.
         """
         # Teaching may hold its lock while it asks for a snapshot, so this lock comes second.
-        with self._lock:
+        with self.lock:
             model, extra = self.pupil.model.copy(), self._snapshot_extra()
         with self._snapshot_lock:
             if extra['position'] < self.snapshot_position:
@@ -262,46 +213,6 @@ class Session:
     def unsaved(self) -> int:
         """How many journal entries the snapshot does not hold."""
         return self.position - self.snapshot_position
-
-    # ----- starting -----
-
-    def begin(self) -> None:
-        """Start with an untaught model, on purpose; what was learnt is kept in a file."""
-        with self._lock:
-            try:
-                self.resume()
-            except ProEMLCError:
-                self.pupil.adopt(self._new_model(), '')  # It cannot be kept, as it is not whole.
-            if self.journal.last_number:
-                self.reset()
-
-    def resume(self) -> Resumed:
-        """Go on where the last run stopped: newest snapshot, then the journal's tail.
-
-        Raises:
-            JournalError: the journal cannot be read.
-            ModelDirectoryError, ModelFileError: the journal loads a model file that is gone.
-        """
-        report = Resumed()
-        with self._lock:
-            self._take_snapshot(report)
-            if self.position > self.journal.last_number:
-                report.notes.append(
-                    f'the snapshot holds {self.position} journal entries, the journal only '
-                    f'{self.journal.last_number}; nothing learnt is lost')
-                self.journal.continue_after(self.position)
-            for entry in self.journal.entries(after=self.position):
-                try:
-                    self._apply(entry)
-                    report.replayed += 1
-                except (ModelDirectoryError, ModelFileError, OSError) as error:
-                    raise ModelDirectoryError(
-                        f'journal entry {entry.number} loads a model file that cannot be used '
-                        f'any more: {error}; put it back, or start with resume: false') from error
-                except ProEMLCError:
-                    report.refused += 1
-                self.position = entry.number
-        return report
 
     # ----- inside -----
 
@@ -336,7 +247,8 @@ class Session:
         if label not in self.pupil.model.labels:
             raise UnknownLabelError(f'there is no label {label[:100]!r}')
 
-    def _read(self, path: Path) -> ProEMLC:
+    def read_model(self, path: Path) -> ProEMLC:
+        """Return the model of a file, if its labels are within the limits."""
         model = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
         self.limits.check_annotation(Annotation(0, tuple(model.labels)), ())
         return model
@@ -347,23 +259,11 @@ class Session:
     def _snapshot_extra(self) -> dict[str, object]:
         return {**self.pupil.to_extra(), 'position': self.position}
 
-    def _take_snapshot(self, report: Resumed) -> None:
-        for path in self.directory.snapshots:
-            try:
-                model = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
-            except FileNotFoundError:
-                continue
-            except (ModelFileError, OSError) as error:
-                report.notes.append(f'{path.name} cannot be used: {error}')
-                continue
-            self._adopt_snapshot(model)
-            report.snapshot = path
-            return
-
-    def _adopt_snapshot(self, model: ProEMLC) -> None:
+    def adopt_snapshot(self, model: ProEMLC) -> None:
+        """Go on with the model of a snapshot, where it stopped."""
         extra = model.extra
         self.position = self.snapshot_position = int(extra.get('position', 0))
-        self.pupil.adopt(model, _extractor_of(model))
+        self.pupil.adopt(model, extractor_of(model))
         self.pupil.raise_version(int(extra.get('label_set_version', 0)))
         self.pupil.lessons.restore(extra.get('lessons', ()), self._annotation_of)
         self.snapshot_time = self.directory.snapshots[0].stat().st_mtime_ns
@@ -374,22 +274,7 @@ class Session:
             return None
         return entry.statement
 
-    def _apply(self, entry: Entry) -> None:
-        statement = entry.statement
-        if isinstance(statement, Annotation):
-            self.pupil.learn(entry.number, statement)
-        elif statement.kind is EventKind.UNDO:
-            self.pupil.undo()
-        elif statement.kind is EventKind.RENAME:
-            self.pupil.rename(statement.label, statement.new_label)
-        elif statement.kind is EventKind.REMOVE:
-            self.pupil.remove(statement.label)
-        elif statement.kind is EventKind.RESET:
-            self.pupil.adopt(self._new_model(), '')
-        else:
-            model = self._read(self.directory.existing(statement.file_name))
-            self.pupil.adopt(model, _extractor_of(model))
 
-
-def _extractor_of(model: ProEMLC) -> str:
+def extractor_of(model: ProEMLC) -> str:
+    """Return the extractor that a model has learnt from; empty where not known."""
     return str(model.extra.get('extractor', ''))

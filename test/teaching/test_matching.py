@@ -88,7 +88,7 @@ def test_a_late_vector_out_of_order_is_kept_and_found():
     assert matcher.submit(about(1.1), 0) is None
     settled, = matcher.add(moment(1.1, 1.1), 1)
     assert settled.annotation.features[0] == pytest.approx(1.1)
-    assert len(matcher) == 3
+    assert len(matcher.buffer) == 3
     assert matcher.jumps == 0
 
 
@@ -99,32 +99,32 @@ def test_what_is_too_old_to_come_is_refused_at_once():
 def test_a_jump_back_clears_the_buffer_once_a_loop():
     matcher = filled(10, 11, 12, 10, 11, 12)
     assert matcher.jumps == 1
-    assert len(matcher) == 3
+    assert len(matcher.buffer) == 3
 
 
 def test_a_repeated_stamp_is_replaced():
     matcher = StampMatcher()
     matcher.add(moment(1, 1), 0)
     matcher.add(moment(1, 2), 0)
-    assert len(matcher) == 1
+    assert len(matcher.buffer) == 1
     assert matcher.duplicates == 1
-    assert matcher.bytes == 12
+    assert matcher.buffer.bytes == 12
     assert matcher.submit(about(1), 0).annotation.features[0] == 2
 
 
 def test_vectors_without_time_are_only_ever_the_newest():
     matcher = filled(5)
     matcher.add(moment(0, 9), 0)
-    assert len(matcher) == 1
+    assert len(matcher.buffer) == 1
     assert matcher.jumps == 0
     assert matcher.submit(about(0), 0).annotation.features[0] == 9
 
 
 def test_memory_is_bounded_by_number_and_bytes():
-    assert len(filled(*range(1, 100), capacity=10)) == 10
+    assert len(filled(*range(1, 100), capacity=10).buffer) == 10
     matcher = filled(*range(1, 100), max_bytes=60)
-    assert len(matcher) == 5
-    assert matcher.bytes == 60
+    assert len(matcher.buffer) == 5
+    assert matcher.buffer.bytes == 60
 
 
 def test_not_too_many_wait():
@@ -139,7 +139,7 @@ def test_clearing_refuses_what_waits():
     matcher.submit(about(2), 0, ticket='x')
     refused, = matcher.clear()
     assert refused.error.cause == 'clock_jump'
-    assert len(matcher) == matcher.held == matcher.bytes == 0
+    assert len(matcher.buffer) == matcher.held == matcher.buffer.bytes == 0
 
 
 events = st.lists(st.tuples(st.booleans(), st.integers(1, 40), st.integers(0, 3)), max_size=60)

@@ -20,6 +20,7 @@ from proemlc_ros.teaching.limits import Limits
 from proemlc_ros.teaching.model_directory import ModelDirectory
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.pupil import Pupil
+from proemlc_ros.teaching.resuming import begin, resume
 from proemlc_ros.teaching.session import Learnt, Session
 
 MESSAGES = RosbagsMessages()
@@ -44,7 +45,7 @@ class Opened:
         self.journal = Journal(self.directory.journal, MESSAGES)
         self.session = Session(Pupil(new_model()), new_model, self.directory, self.journal,
                                Limits(**limits))
-        self.report = self.session.resume()
+        self.report = resume(self.session)
 
     def drop(self):
         """Let go without any farewell, as a crash does."""
@@ -191,7 +192,7 @@ def test_a_start_without_resume_forgets_on_purpose(opened, tmp_path):
     teach_some(session, 5)
     kept = scores_of(session)
     fresh = Session(Pupil(new_model()), new_model, session.directory, session.journal)
-    fresh.begin()
+    begin(fresh)
     backup = ProEMLC.load(tmp_path / 'model/before_reset.npz')
     np.testing.assert_array_equal(backup.scores(PROBES), kept)
     assert fresh.pupil.model.labels == []

@@ -20,6 +20,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.teaching.model_directory import ModelDirectory
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.pupil import Pupil
+from proemlc_ros.teaching.resuming import resume
 from proemlc_ros.teaching.session import Learnt, Session
 
 KILLS = 100
@@ -42,7 +43,7 @@ def open_session(folder) -> Session:
     directory = ModelDirectory(folder)
     journal = Journal(directory.journal, MESSAGES, max_file_bytes=40_000)
     session = Session(Pupil(new_model()), new_model, directory, journal)
-    session.resume()
+    resume(session)
     return session
 
 

@@ -1,0 +1,104 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Going on where the last run stopped, or forgetting it on purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import ModelDirectoryError, ModelFileError, ProEMLCError
+from proemlc_ros.teaching.events import EventKind
+from proemlc_ros.teaching.journal_protocol import Entry
+from proemlc_ros.teaching.moments import Annotation
+from proemlc_ros.teaching.session import Session, extractor_of
+
+
+@dataclass
+class Resumed:
+    """What was found at the start.
+
+    Args:
+        snapshot: the file that was loaded, None without any.
+        replayed: journal entries learnt again.
+        refused: journal entries that were refused again, as they were the first time.
+        notes: what the operator should know, in words.
+    """
+
+    snapshot: Path | None = None
+    replayed: int = 0
+    refused: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def resume(session: Session) -> Resumed:
+    """Load the newest valid snapshot, then replay the journal behind it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        ModelDirectoryError: the journal loads a model file that is gone.
+    """
+    report = Resumed()
+    with session.lock:
+        _take_snapshot(session, report)
+        if session.position > session.journal.last_number:
+            report.notes.append(
+                f'the snapshot holds {session.position} journal entries, the journal only '
+                f'{session.journal.last_number}; nothing learnt is lost')
+            session.journal.continue_after(session.position)
+        for entry in session.journal.entries(after=session.position):
+            try:
+                _apply(session, entry)
+                report.replayed += 1
+            except (ModelDirectoryError, ModelFileError, OSError) as error:
+                raise ModelDirectoryError(
+                    f'journal entry {entry.number} loads a model file that cannot be used '
+                    f'any more: {error}; put it back, or start with resume: false') from error
+            except ProEMLCError:
+                report.refused += 1  # As it was the first time.
+            session.position = entry.number
+    return report
+
+
+def begin(session: Session) -> None:
+    """Start with an untaught model, on purpose; what was learnt is kept in a file."""
+    with session.lock:
+        try:
+            resume(session)
+        except ProEMLCError:
+            # What is not whole cannot be kept.
+            session.pupil.adopt(session.new_model(), '')
+        if session.journal.last_number:
+            session.reset()
+
+
+def _take_snapshot(session: Session, report: Resumed) -> None:
+    for path in session.directory.snapshots:
+        try:
+            model = ProEMLC.load(path, max_bytes=session.directory.max_file_bytes)
+        except FileNotFoundError:
+            continue
+        except (ModelFileError, OSError) as error:
+            report.notes.append(f'{path.name} cannot be used: {error}')
+            continue
+        session.adopt_snapshot(model)
+        report.snapshot = path
+        return
+
+
+def _apply(session: Session, entry: Entry) -> None:
+    pupil, statement = session.pupil, entry.statement
+    if isinstance(statement, Annotation):
+        pupil.learn(entry.number, statement)
+    elif statement.kind is EventKind.UNDO:
+        pupil.undo()
+    elif statement.kind is EventKind.RENAME:
+        pupil.rename(statement.label, statement.new_label)
+    elif statement.kind is EventKind.REMOVE:
+        pupil.remove(statement.label)
+    elif statement.kind is EventKind.RESET:
+        pupil.adopt(session.new_model(), '')
+    else:
+        model = session.read_model(session.directory.existing(statement.file_name))
+        pupil.adopt(model, extractor_of(model))
