@@ -67,20 +67,30 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     order = np.random.default_rng(seed).permutation(rows.shape[0])
     first = rows.shape[0] if first is None else first
 
-    def look(candidate: dict[str, Any], limit: int, tried_sizes: Sequence[int]) -> list[Point]:
+    def look(candidate: dict[str, Any], limit: int, tried_sizes: Sequence[int],
+             tried_ridges: Sequence[float]) -> list[Point]:
         part = np.sort(order[:limit])
         layer_rows = max(1, int(np.count_nonzero(part < first)))
-        return try_candidate(rows[part], truth[part], candidate, tried_sizes, ridges, seed,
+        return try_candidate(rows[part], truth[part], candidate, tried_sizes, tried_ridges, seed,
                              layer_rows)
 
-    def screened_f1(candidate: dict[str, Any]) -> float:
-        points = look(candidate, _SCREENING_ROWS, [min(_SCREENING_SIZE, max(sizes))])
-        return max(point.left_out_f1 for point in points)
+    size = [min(_SCREENING_SIZE, max(sizes))]
+    screened = [(max(look(candidate, _SCREENING_ROWS, size, ridges),
+                     key=lambda point: point.left_out_f1), candidate) for candidate in tried]
+    screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
+    points = [point for best, candidate in screened[:_FINALISTS]
+              for point in look(candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
+    for candidate in with_links(screened[0][1], rows.shape[1]):
+        # Links change how much penalty is needed, so that screening has nothing to say on it.
+        points += look(candidate, _FINAL_ROWS, sizes, ridges)
+    return Selection(points)
 
-    finalists = sorted(tried, key=screened_f1, reverse=True)[:_FINALISTS]
-    finalists += with_links(finalists[0], rows.shape[1])
-    return Selection([point for candidate in finalists
-                      for point in look(candidate, _FINAL_ROWS, sizes)])
+
+def _near(ridge: float, ridges: Sequence[float]) -> list[float]:
+    """Return the ridges next to one, and itself."""
+    growing = sorted(ridges)
+    place = growing.index(ridge)
+    return growing[max(0, place - 1):place + 2]
 
 
 def try_candidate(rows: Rows, truth: Indicators, candidate: dict[str, Any],

@@ -93,7 +93,7 @@ def _made(command: str) -> str:
         'Python', 'numpy', 'scipy', 'scikit-learn'))
     return (f'Made by `{command}` on {facts["date"]} with {versions}; {facts["machine"]}. Figures '
             'are means ± standard deviations over the folds of a cross-validation; times are '
-            'wall-clock seconds of one process with one BLAS thread.')
+            'processor seconds of one process with one BLAS thread.')
 
 
 def _processor() -> str:

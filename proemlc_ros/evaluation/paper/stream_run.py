@@ -83,21 +83,21 @@ class Stream:
         model = ProEMLC(**settings, labels=self.first_labels())
         first = min(self.block, layer_samples or self.block)
         points: list[tuple[int, float, float]] = []
-        began = time.perf_counter()
+        began = time.process_time()
         model.learn_initial(self.X[:first], self.names[:first])
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         every = max(1, len(self.names) // _CURVE_POINTS)
         if curve:
             points.append(self._point(model, first))
         for start, stop in self._steps(first):
-            began = time.perf_counter()
+            began = time.process_time()
             self._learn(model, start, stop)
-            seconds += time.perf_counter() - began
+            seconds += time.process_time() - began
             if curve and (stop // every > start // every or stop == len(self.names)):
                 points.append(self._point(model, stop))
-        began = time.perf_counter()
+        began = time.process_time()
         predicted = self._predicted(model)
-        test_seconds = time.perf_counter() - began
+        test_seconds = time.process_time() - began
         return StreamRun(predicted, self._scores(model), seconds, test_seconds,
                          model.memory_bytes, float(max(model.thresholds, default=0.0)),
                          self.starts, points)
