@@ -124,3 +124,16 @@ def test_what_is_wrong_with_a_recording_is_told(proemlc, bag):
     assert code == 1 and '--best-effort' in err
     code, out, _ = proemlc('evaluate', bag, *SMALL, '--best-effort')
     assert code == 0 and 'note: bag: metadata.yaml is missing' in out
+
+
+def test_features_as_the_feature_node_makes_them(proemlc, shared, tmp_path):
+    (tmp_path / 'features.yaml').write_text(
+        'features:\n  ros__parameters:\n    sensors: [front]\n    front:\n'
+        '      topic: /scan\n      extractor: laser_profile\n')
+    lidar = shared / 'bags' / 'lidar_nanaaaiya_p1'
+    code, out, err = proemlc('evaluate', lidar, '--sensors', tmp_path / 'features.yaml',
+                             '--predictions', tmp_path / 'p.csv')
+    assert (code, err) == (0, '')
+    assert len((tmp_path / 'p.csv').read_text().splitlines()) == 278
+    code, _, err = proemlc('evaluate', lidar, '--sensors', tmp_path / 'none.yaml')
+    assert code == 1 and 'none.yaml' in err

@@ -1,0 +1,109 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is found in a recording to learn from, and what is said when that is not clear."""
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import Writer
+
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.sensors import extracting
+from proemlc_ros.bags.sources import FLOAT_ARRAY_TYPE, Choice, find_sources
+from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.errors import BagError, ExtractorError
+from proemlc_ros.teaching.moments import Annotation, Moment
+
+VALUES = np.arange(3, dtype=np.float32)
+
+
+def taught(path, choice=None):
+    with Recording(path) as bag:
+        return list(find_sources(bag, choice).stream(bag))
+
+
+def test_several_topics_of_features_must_be_told_apart(tmp_path):
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write_moment(Moment(5, VALUES), 1, '/left')
+        bag.write_moment(Moment(6, VALUES), 2, '/right')
+    with pytest.raises(BagError, match=r'/left, /right; name one: --features'):
+        taught(tmp_path / 'bag')
+    ((time, moment),) = taught(tmp_path / 'bag', Choice(features='/right'))
+    assert (time, moment.stamp) == (2, 6)
+
+
+def test_annotations_of_one_topic_only(tmp_path):
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write_moment(Moment(5, VALUES), 1)
+        bag.write_annotation(Annotation(5, ('mine',)), 2, '/mine')
+        bag.write_annotation(Annotation(5, ('yours',)), 3, '/yours')
+    both = [item.labels for _, item in taught(tmp_path / 'bag') if isinstance(item, Annotation)]
+    assert both == [('mine',), ('yours',)]
+    one = [item.labels for _, item in taught(tmp_path / 'bag', Choice(annotations='/mine'))
+           if isinstance(item, Annotation)]
+    assert one == [('mine',)]
+
+
+def write_plain(path, type_name, messages):
+    made = RosbagsMessages()
+    with Writer(path, version=9) as writer:
+        connection = writer.add_connection('/topic', type_name, typestore=made.store)
+        for time, message in messages(made):
+            writer.write(connection, time, made.serialize(message, type_name))
+
+
+def test_arrays_without_a_header_get_the_time_of_their_arrival(tmp_path):
+    def messages(made):
+        layout = made.new('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
+        yield 77, made.new(FLOAT_ARRAY_TYPE, layout=layout, data=VALUES)
+    write_plain(tmp_path / 'bag', FLOAT_ARRAY_TYPE, messages)
+    ((time, moment),) = taught(tmp_path / 'bag', Choice(features='/topic'))
+    assert time == moment.stamp == 77
+    np.testing.assert_array_equal(moment.data, VALUES)
+
+
+def test_a_recording_without_anything_to_see(tmp_path):
+    def messages(made):
+        yield 1, made.new('std_msgs/msg/String', data='hello')
+    write_plain(tmp_path / 'bag', 'std_msgs/msg/String', messages)
+    with pytest.raises(BagError, match=r'not exactly one sensor topic .*found: none'):
+        taught(tmp_path / 'bag')
+
+
+def test_annotations_that_carry_features_need_no_others(tmp_path):
+    with BagWriter(tmp_path / 'bag') as bag:
+        bag.write_annotation(Annotation(5, ('cup',), features=VALUES), 1)
+    ((_, said),) = taught(tmp_path / 'bag')
+    np.testing.assert_array_equal(said.features, VALUES)
+
+
+def test_the_sensor_must_be_named_where_there_are_several(shared):
+    with (Recording(shared / 'bags' / 'klintan_sample', best_effort=True) as bag,
+          pytest.raises(BagError, match=r'/image.*--extract TOPIC=EXTRACTOR')):
+        find_sources(bag)
+
+
+@pytest.mark.parametrize(('topic', 'extractor', 'error'), [
+    ('/scan', 'magic', ExtractorError), ('/scan', 'colour_moments', ExtractorError),
+    ('/none', 'laser_profile', BagError)])
+def test_extractors_that_do_not_fit(shared, topic, extractor, error):
+    with (Recording(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag,
+          pytest.raises(error)):
+        find_sources(bag, Choice(sensors=lambda bag: extracting(bag, {topic: extractor})))
+
+
+def test_bad_sensor_messages_are_counted_and_left_out(tmp_path):
+    def messages(made):
+        header = made.new('std_msgs/msg/Header', frame_id='', stamp=made.new(
+            'builtin_interfaces/msg/Time', sec=5, nanosec=0))
+        for number, ranges in enumerate(([], [1.0, 2.0, 3.0])):
+            yield number + 1, made.new(
+                'sensor_msgs/msg/LaserScan', header=header, angle_min=-1.0, angle_max=1.0,
+                angle_increment=1.0, time_increment=0.0, scan_time=0.0, range_min=0.1,
+                range_max=10.0, ranges=np.array(ranges, np.float32),
+                intensities=np.empty(0, np.float32))
+    write_plain(tmp_path / 'bag', 'sensor_msgs/msg/LaserScan', messages)
+    with Recording(tmp_path / 'bag') as bag:
+        sources = find_sources(bag)
+        found = list(sources.stream(bag))
+    assert len(found) == 1 and sum(sources.rejects.values()) == 1
