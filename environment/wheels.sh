@@ -40,9 +40,11 @@ make_environment() {
     install_locked "$distro" "installing ROS 2 ${distro^} as wheels (once, a minute or two)"
     mark packages "$(packages_digest "$distro")"
   fi
-  if ! made build "$(build_digest)"; then
+  local digest
+  digest=$(build_digest)  # before the build: what is edited meanwhile must be built again
+  if ! made build "$digest"; then
     build_package
-    mark build "$(build_digest)"
+    mark build "$digest"
   fi
 }
 
