@@ -113,6 +113,9 @@ def main() -> None:
     cv2.setNumThreads(arguments.threads)
     colour_moments(arguments.rounds)
     other_extractors(arguments.rounds)
+    if arguments.chain:
+        from feature_chain import measure_chain  # needs ROS 2
+        measure_chain(camera_image())
 
 
 if __name__ == '__main__':
