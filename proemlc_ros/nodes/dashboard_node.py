@@ -34,7 +34,7 @@ PARAMETERS = (
     Declared('max_pages', 32, 'pages that may be open at once', 1, 1000),
     Declared('page_rate', 20.0, 'updates a second on each page', 1, 60),
     Declared('image_topic', '', 'topic of the camera; empty: the first one found'),
-    Declared('picture_rate', 10.0, 'pictures a second on the page', 0.1, 60),
+    Declared('picture_rate', 15.0, 'pictures a second on the page', 0.1, 60),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
 )
 
@@ -57,8 +57,9 @@ class DashboardNode(OperatorNode):
             self.robot, self.pictures, self.actions, self.classifier, Settings(
                 Access(settings.address, token_of(settings.token_file), hosts),
                 settings.port, settings.max_pages, settings.page_rate))
-        Camera(self, settings.image_topic, settings.picture_rate, settings.picture_size,
-               lambda picture: self.post(self._on_picture, picture))
+        camera = Camera(self, settings.image_topic, settings.picture_rate, settings.picture_size,
+                        lambda picture: self.post(self._on_picture, picture))
+        self.topics.before_sight = camera.show
 
     def _on_picture(self, picture: Picture) -> None:
         self.pictures.add(picture)

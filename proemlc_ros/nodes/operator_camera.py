@@ -1,10 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The camera's pictures for the page, small and not too many."""
+"""The camera's pictures for the page: those that the predictions are about, and not too many."""
 
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -16,15 +17,23 @@ from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES, sample_of, stamp_of
 from proemlc_ros.operator.pictures import Picture, jpeg_of
 
-# Only the newest picture is worth the time.
-NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST,
+# Late pictures are of no use.
+NEWEST = QoSProfile(depth=2, history=HistoryPolicy.KEEP_LAST,
                     reliability=ReliabilityPolicy.BEST_EFFORT)
 # Seconds between looks for a camera while there is none.
 SEARCH = 1.0
+# Images that wait for their predictions; a prediction takes a few frames at most.
+MAX_RECENT = 8
+# Seconds after which pictures are shown although no prediction comes.
+WITHOUT_PREDICTIONS = 0.5
 
 
 class Camera:
     """Subscribes to a camera, named or found, and gives its pictures.
+
+    The picture given is the one with the stamp of the prediction that is about to be shown: what
+    the operator sees is then exactly what the prediction, and an answer, are about. Where
+    no picture has that stamp (features of a laser, say) it is the newest one.
 
     Args:
         node: to subscribe with.
@@ -42,12 +51,28 @@ class Camera:
         self._max_side = max_side
         self._give = give
         self._subscription: Any = None
+        self._kind = ''
+        self._recent: OrderedDict[int, Any] = OrderedDict()
         self._last = float('-inf')
-        self._search = node.create_timer(SEARCH, self._find)
-        self._find()
+        self._search = node.create_timer(SEARCH, self._look)
+        self._look()
 
-    def _find(self) -> None:
-        """Look for the camera; look again when its publishers are gone."""
+    def show(self, stamp: int | None) -> None:
+        """Give the picture of a moment, or the newest, unless one was given just before."""
+        now = time.monotonic()
+        if not self._recent or now - self._last < self._period:
+            return
+        message = self._recent.get(stamp) or next(reversed(self._recent.values()))
+        self._last = now
+        try:
+            pixels = sample_of(message, self._kind)
+        except BadSensorDataError as error:
+            self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
+            return
+        self._give(Picture(stamp_of(message), jpeg_of(pixels, self._max_side)))
+
+    def _look(self) -> None:
+        """Look for the camera, and again when its publishers are gone."""
         if self._subscription is not None:
             if self._node.count_publishers(self._subscription.topic_name) or self._wanted:
                 return
@@ -63,19 +88,15 @@ class Camera:
             self._subscribe(*found[0])
 
     def _subscribe(self, topic: str, kind: str) -> None:
-        message_class = getattr(sensor_msgs.msg, kind.rpartition('/')[2])
+        self._recent.clear()
+        self._kind = kind
         self._subscription = self._node.create_subscription(
-            message_class, topic, lambda message: self._on_image(message, kind), NEWEST)
+            getattr(sensor_msgs.msg, kind.rpartition('/')[2]), topic, self._on_image, NEWEST)
         self._node.get_logger().info(f'pictures from {topic} ({kind})')
 
-    def _on_image(self, message: Any, kind: str) -> None:
-        now = time.monotonic()
-        if now - self._last < self._period:
-            return
-        try:
-            pixels = sample_of(message, kind)
-        except BadSensorDataError as error:
-            self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
-            return
-        self._last = now
-        self._give(Picture(stamp_of(message), jpeg_of(pixels, self._max_side)))
+    def _on_image(self, message: Any) -> None:
+        self._recent[stamp_of(message)] = message
+        if len(self._recent) > MAX_RECENT:
+            self._recent.popitem(last=False)
+        if time.monotonic() - self._last > WITHOUT_PREDICTIONS:
+            self.show(None)

@@ -44,14 +44,14 @@ class OperatorNode(Node):
         classifier = self.settings.classifier
         self.robot = Robot()
         self._loop = asyncio.get_running_loop()
-        self._topics = ClassifierTopics(self, classifier, self.robot, self.post)
+        self.topics = ClassifierTopics(self, classifier, self.robot, self.post)
         self.actions = ClassifierServices(self, classifier, self.robot)
         self.create_timer(LOOK, self._look)
 
     @property
     def classifier(self) -> str:
         """Full name of the classifier node."""
-        return self._topics.classifier
+        return self.topics.classifier
 
     def post(self, function: Any, *arguments: Any) -> None:
         """Run a function in the asyncio loop; called from the node's thread."""

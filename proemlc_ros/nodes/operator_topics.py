@@ -52,6 +52,8 @@ class ClassifierTopics:
     def __init__(self, node: Node, classifier: str, robot: Robot, post: Post) -> None:
         self._robot = robot
         self._post = post
+        # Called with the stamp of each prediction, in the node's thread, before it is posted.
+        self.before_sight: Callable[[int], None] = lambda stamp: None
 
         def listen(kind: type, topic: str, take: Callable[[Any], None], qos: Any) -> Any:
             return node.create_subscription(kind, f'{classifier}/{topic}', take, qos)
@@ -70,7 +72,9 @@ class ClassifierTopics:
         self._post(self._robot.on_moment, moment_of(message))
 
     def _on_prediction(self, message: Prediction) -> None:
-        self._post(self._robot.on_sight, sight_of(message), time.monotonic())
+        sight = sight_of(message)
+        self.before_sight(sight.stamp)
+        self._post(self._robot.on_sight, sight, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
         self._post(self._robot.on_labels, label_table_of(message))

@@ -21,6 +21,8 @@ from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 SILENCE = 3.0
 # The rate shown is a mean over this many seconds.
 RATE_WINDOW = 3.0
+# Predictions that may still be wanted for a picture.
+MAX_SIGHTS = 50
 # Annotations that were heard of once and may be heard of again.
 MAX_UNPAIRED = 100
 
@@ -65,6 +67,7 @@ class Robot:
     watch: Callable[[Topic], None] = lambda topic: None
     labels: LabelTable = field(default_factory=LabelTable)
     sight: Sight | None = None
+    sights: OrderedDict[int, Sight] = field(default_factory=OrderedDict)
     health: Health = field(default_factory=Health)
     moments: RecentMoments = field(default_factory=RecentMoments)
     questions: QuestionQueue = field(default_factory=QuestionQueue)
@@ -98,6 +101,9 @@ class Robot:
         self._arrivals.append(now)
         self.rate(now)
         self.sight = sight
+        self.sights[sight.stamp] = sight
+        if len(self.sights) > MAX_SIGHTS:
+            self.sights.popitem(last=False)
         self.watch(Topic.SIGHT)
 
     def on_labels(self, labels: LabelTable) -> None:

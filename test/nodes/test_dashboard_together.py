@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real browser: several operators, lost nodes, many labels, how quick it is."""
 
+import asyncio
 import json
 import shutil
 import signal
@@ -12,6 +13,7 @@ import pytest
 from dashboard_stand import Page, Stand, chromium, find_chromium, wait_until
 from proemlc_ros.srv import Annotate, RenameLabel
 
+aiohttp = pytest.importorskip('aiohttp')
 pytestmark = pytest.mark.slow
 HOSTILE = '<img src=x onerror=alert(1)>'
 
@@ -46,6 +48,25 @@ def teach(stand, *labels):
     request.annotation.annotator = 'script'
     answer = call(stand, Annotate, 'annotate', annotation=request.annotation)
     assert answer.success, answer.message
+
+
+def test_picture_and_prediction_are_of_the_same_moment(stand):
+    address = stand.start_dashboard()[1].rstrip('/')
+
+    async def pairs():
+        shown, found = None, []
+        async with aiohttp.ClientSession(address, headers={'Origin': address}) as browser, \
+                browser.ws_connect('/ws') as page:
+            while len(found) < 40:
+                message = await page.receive(timeout=60)
+                if message.type is aiohttp.WSMsgType.BINARY:
+                    shown = int.from_bytes(message.data[:8], 'big')
+                elif shown and json.loads(message.data)['type'] == 'sight':
+                    found.append((shown, int(json.loads(message.data)['stamp'])))
+        return found
+
+    differing = [pair for pair in asyncio.run(pairs())[10:] if pair[0] != pair[1]]
+    assert differing == []
 
 
 def test_two_operators_see_each_others_changes(browser, stand):

@@ -182,6 +182,31 @@ def test_new_page_is_told_everything():
     in_stand(test)
 
 
+def test_page_is_told_the_prediction_that_its_picture_shows():
+    async def test(stand):
+        stand.see(1000)
+        stand.pictures.add(Picture(1000, b'one'))
+        stand.see(2000)  # no picture of it: the one before is shown, with its own prediction
+        async with stand.websocket() as socket:
+            assert (await message_of(socket, 'picture')).endswith(b'one')
+            assert (await message_of(socket, 'sight'))['stamp'] == '1000'
+            stand.see(2_000_000_000)  # pictures have stopped: predictions go on
+            while (await message_of(socket, 'sight'))['stamp'] != '2000000000':
+                pass
+    in_stand(test)
+
+
+def test_picture_of_a_question_is_kept_for_its_answer():
+    async def test(stand):
+        stand.pictures.add(Picture(5, b'asked about'))
+        stand.robot.on_question(Question(Moment(5, np.zeros(4, np.float32)), 'odd'))
+        for number in range(200):
+            stand.pictures.add(Picture(10**12 + number, b'later'))
+        async with stand.browser.get('/pictures/5.jpg') as answer:
+            assert await answer.read() == b'asked about'
+    in_stand(test)
+
+
 def test_annotation_is_about_the_moment_that_was_held_however_long_ago():
     async def test(stand):
         async with stand.websocket() as socket:

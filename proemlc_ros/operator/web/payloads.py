@@ -11,9 +11,12 @@ import json
 import time
 from typing import Any
 
-from proemlc_ros.operator.pictures import PictureBook
+from proemlc_ros.operator.pictures import Picture, PictureBook
 from proemlc_ros.operator.robot import Connection, Robot, Topic
 from proemlc_ros.teaching.statements import Question, Sight
+
+# Nanoseconds that a prediction with its picture may be older than one without.
+MAX_LAG = 500_000_000
 
 
 def as_json(kind: str, **content: Any) -> str:
@@ -70,15 +73,23 @@ class Payloads:
             self._made[topic] = getattr(self, f'_{topic.value}')()
         return self._made[topic]
 
+    def _shown(self) -> tuple[Sight | None, Picture | None]:
+        """Return a prediction and the picture that it is about, as new as there are both."""
+        sight, picture = self.robot.sight, self.pictures.newest
+        if sight is None or picture is None:
+            return sight, picture
+        pair = self.robot.sights.get(picture.stamp)
+        if pair is not None and sight.stamp - pair.stamp < MAX_LAG:
+            return pair, picture
+        return sight, self.pictures.nearest(sight.stamp) or picture
+
     def _sight(self) -> str | None:
-        sight = self.robot.sight
+        sight, _ = self._shown()
         return None if sight is None else as_json('sight', **sight_content(sight))
 
     def _picture(self) -> bytes | None:
-        """Return the picture that belongs to the newest prediction: its stamp, then the JPEG."""
-        newest = self.pictures.newest
-        sight = self.robot.sight
-        picture = newest if sight is None else self.pictures.nearest(sight.stamp) or newest
+        """Return the picture for the page: its stamp, then the JPEG."""
+        _, picture = self._shown()
         return None if picture is None else picture.stamp.to_bytes(8, 'big') + picture.jpeg
 
     def _labels(self) -> str:

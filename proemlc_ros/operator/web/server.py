@@ -79,6 +79,9 @@ class Dashboard:
         """Tell every page that a topic changed."""
         if topic is Topic.SIGHT:
             self.changed(Topic.PICTURE)
+        if topic is Topic.QUESTIONS:
+            for question in self._robot.questions:
+                self._pictures.hold(question.moment.stamp)
         self._payloads.forget(topic)
         for session in self._sessions:
             session.notify(topic)

@@ -6,7 +6,7 @@ import { ask } from './link.js';
 import { change, on, state } from './state.js';
 import { say, take, teach } from './teaching.js';
 
-const SHOWN = 5;
+const SHOWN = 3;
 let heard = 0;
 
 const sightOf = (question) => ({
@@ -31,7 +31,7 @@ function skip(question) {
 function card(question) {
   const picture = question.picture
     ? [make('img', { src: `pictures/${question.stamp}.jpg`, alt: 'What the robot saw', loading: 'lazy' })] : [];
-  const guesses = question.candidates.slice(0, 3).map((name) => make('button', {
+  const guesses = question.candidates.slice(0, 2).map((name) => make('button', {
     type: 'button', title: `Answer ${name}`, onclick: () => teach(sightOf(question), [name], []),
   }, name));
   return make('li', { class: picture.length ? 'pictured' : '' }, ...picture,

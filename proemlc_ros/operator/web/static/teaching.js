@@ -148,7 +148,7 @@ function drawBar() {
   $('hold').firstChild.textContent = held ? 'Live ' : 'Hold ';
   $('teach').disabled = !marked;
   $('teach').firstChild.textContent = marked > 1 ? `Teach ${marked} ` : 'Teach ';
-  let hint = 'Live: pressing a label teaches it at once. Hold the picture to mark several.';
+  let hint = 'Live: a press on a label teaches at once. Hold to mark several.';
   if (held?.asked) hint = `The robot asks: ${held.asked.text}. Mark what is there, then teach.`;
   else if (held) hint = 'Held: press once for present, twice for absent, then teach.';
   $('hint').textContent = hint;
