@@ -14,7 +14,6 @@ from proemlc_ros.teaching.matching import NANOSECONDS
 from proemlc_ros.teaching.moments import Annotation
 
 from .label_spans import LabelSpan
-from .message_types import full_type_name
 from .recording import Recording
 from .topics import Topic
 from .writing import ANNOTATIONS_TOPIC, BagWriter
@@ -50,7 +49,7 @@ def annotate_bag(
     index = -1
     with BagWriter(target, storage) as bag:
         for connection, time, data in source.raw(set(types)):
-            bag.copy(connection, full_type_name(connection.msgtype), time, data)
+            bag.copy(connection, source.types, time, data)
             if connection.topic != topic.name:
                 continue
             index += 1

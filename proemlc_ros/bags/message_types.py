@@ -36,11 +36,30 @@ def full_type_name(name: str) -> str:
     return name if '/' in rest or not rest else f'{package}/msg/{rest}'
 
 
-class TrialReader:
-    """Reads messages of a type that the recording does not define.
+def form_of(name: str, data: bytes, types: Typestore) -> Typestore | None:
+    """Return the store in whose form a serialized message is; None: in no known one.
 
-    Some of ROS's own types have grown (sensor_msgs/Range did in Jazzy): the first message tells
-    which distribution's form the recording has.
+    Some of ROS's own types have grown (sensor_msgs/Range did in Jazzy), so a message of a
+    recording that does not define its types may have the form of an older distribution.
+
+    Args:
+        name: Its type.
+        data: The message.
+        types: The store to try first.
+
+    """
+    for store in (types, *_older_types()):
+        if name in store.fielddefs:
+            try:
+                store.deserialize_cdr(data, name)
+            except SerdeError:
+                continue
+            return store
+    return None
+
+
+class TrialReader:
+    """Reads messages of a type that the recording does not define; the first tells its form.
 
     Args:
         name: The type.
@@ -49,10 +68,10 @@ class TrialReader:
     """
 
     def __init__(self, name: str, types: Typestore) -> None:
-        """Start with the form of today."""
+        """Wait for the first message."""
         self._name = name
-        self._store = types
-        self._certain = False
+        self._types = types
+        self._form: Typestore | None = None
 
     def __call__(self, data: bytes) -> object:
         """Return the message of CDR bytes.
@@ -61,25 +80,9 @@ class TrialReader:
             SerdeError: The bytes have no known form of the type.
 
         """
-        try:
-            message = self._store.deserialize_cdr(data, self._name)
-        except SerdeError:
-            if self._certain:
-                raise
-            message = self._try_older(data)
-        self._certain = True
-        return message
-
-    def _try_older(self, data: bytes) -> object:
-        for store in _older_types():
-            if self._name in store.fielddefs:
-                try:
-                    message = store.deserialize_cdr(data, self._name)
-                except SerdeError:
-                    continue
-                self._store = store
-                return message
-        return self._store.deserialize_cdr(data, self._name)
+        if self._form is None:
+            self._form = form_of(self._name, data, self._types)
+        return (self._form or self._types).deserialize_cdr(data, self._name)
 
 
 @cache
@@ -87,6 +90,11 @@ def _older_types() -> list[Typestore]:
     return [get_typestore(store) for store in (
         Stores.ROS2_HUMBLE, Stores.ROS2_GALACTIC, Stores.ROS2_FOXY, Stores.ROS2_ELOQUENT,
         Stores.ROS2_DASHING)]
+
+
+def is_defined(definition: MessageDefinition) -> bool:
+    """Whether a recording says what a type looks like; an empty text says nothing."""
+    return definition.format != MessageDefinitionFormat.NONE and bool(definition.data.strip())
 
 
 def types_of(connections: Iterable[Connection], notes: list[str]) -> Typestore:
@@ -124,7 +132,7 @@ def _agree(defined: Typesdict, store: Typestore) -> bool:
 
 
 def _parsed(definition: MessageDefinition, name: str) -> Typesdict:
-    if definition.format == MessageDefinitionFormat.NONE:
+    if not is_defined(definition):
         return {}
     if definition.format == MessageDefinitionFormat.MSG:
         return get_types_from_msg(definition.data, name)

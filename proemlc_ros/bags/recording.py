@@ -11,13 +11,14 @@ from heapq import merge
 from pathlib import Path
 from typing import Any
 
-from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.interfaces import Connection
 from rosbags.rosbag2 import Reader
+from rosbags.typesys.store import Typestore
 
 from proemlc_ros.errors import BagError
 
 from .files import paths_to_open, storage_files
-from .message_types import TrialReader, default_types, full_type_name, types_of
+from .message_types import TrialReader, default_types, full_type_name, is_defined, types_of
 from .topics import Record, Topic, describe
 
 
@@ -46,7 +47,7 @@ class Recording(AbstractContextManager['Recording']):
             self._types = types_of(connections, self.notes)
             self._defined = {
                 full_type_name(connection.msgtype) for connection in connections
-                if connection.msgdef.format != MessageDefinitionFormat.NONE
+                if is_defined(connection.msgdef)
             }
             self.topics = describe(connections, self._types, self.notes)
             self._check_counts()
@@ -57,6 +58,11 @@ class Recording(AbstractContextManager['Recording']):
     def __exit__(self, *_: object) -> None:
         """Close the files."""
         self._stack.close()
+
+    @property
+    def types(self) -> Typestore:
+        """The message types of the recording."""
+        return self._types
 
     def has_our(self, type_name: str) -> bool:
         """Whether the recording has a type in the form that it has here."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.interfaces import Connection
 from rosbags.typesys.store import Typestore
 
-from .message_types import full_type_name
+from .message_types import full_type_name, is_defined
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def describe(
         counts[name] = counts.get(name, 0) + connection.msgcount
         if names[name] != connection.msgtype:
             notes.append(f'{name} has the old type name {connection.msgtype}')
-    if all(connection.msgdef.format == MessageDefinitionFormat.NONE for connection in connections):
+    if not any(is_defined(connection.msgdef) for connection in connections):
         notes.append('no message definitions in it; those of this installation are used')
     topics = [
         Topic(name, kind, counts[name], kind in types.fielddefs) for name, kind in names.items()

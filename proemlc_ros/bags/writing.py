@@ -10,12 +10,15 @@ from pathlib import Path
 
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
 
 from proemlc_ros import conversions
 from proemlc_ros.errors import BagError
 from proemlc_ros.teaching.moments import Annotation, Moment
 
 from .definitions import RosbagsMessages
+from .message_types import form_of, full_type_name, is_defined
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that a played recording needs no remapping.
@@ -68,19 +71,19 @@ class BagWriter(AbstractContextManager['BagWriter']):
         message = conversions.annotation_message(self.messages, annotation)
         self._write(topic, conversions.ANNOTATION_TYPE, time, message)
 
-    def copy(self, source: Connection, type_name: str, time: int, data: bytes) -> None:
+    def copy(self, source: Connection, types: Typestore, time: int, data: bytes) -> None:
         """Copy a message of another recording as it is.
 
         Args:
             source: Its topic there; definitions and QoS profiles are copied too.
-            type_name: The full name of its type.
+            types: The types of that recording.
             time: When it was recorded, in nanoseconds.
             data: The serialized message.
 
         """
         connection = self._connections.get(source.topic)
         if connection is None:
-            connection = self._copy_connection(source, type_name)
+            connection = self._copy_connection(source, types, data)
         self._writer.write(connection, time, data)
 
     def _write(self, topic: str, type_name: str, time: int, message: object) -> None:
@@ -91,16 +94,25 @@ class BagWriter(AbstractContextManager['BagWriter']):
             self._connections[topic] = connection
         self._writer.write(connection, time, self.messages.serialize(message, type_name))
 
-    def _copy_connection(self, source: Connection, type_name: str) -> Connection:
-        known = type_name in self.messages.store.fielddefs
-        defined = bool(source.msgdef.data)
+    def _copy_connection(self, source: Connection, types: Typestore, data: bytes) -> Connection:
+        name = full_type_name(source.msgtype)
+        definition, digest = source.msgdef.data, source.digest
+        if not is_defined(source.msgdef):
+            definition, digest = _definition(name, form_of(name, data, types))
         connection = self._writer.add_connection(
-            source.topic, type_name,
-            typestore=self.messages.store if known and not defined else None,
-            # Type and definition may both be unknown; rosbags then wants to be told so.
-            msgdef=source.msgdef.data if defined or not known else None,
-            rihs01=source.digest or 'RIHS01_unknown' if defined or not known else None,
+            source.topic, name, msgdef=definition,
+            # Storage mcap keeps no hashes.
+            rihs01=digest or types.hash_rihs01(name),
             offered_qos_profiles=source.ext.offered_qos_profiles,
         )
         self._connections[source.topic] = connection
         return connection
+
+
+def _definition(name: str, store: Typestore | None) -> tuple[str, str]:
+    """Return definition and hash of a type; those of an empty one where it is not known."""
+    if store is not None:
+        return store.generate_msgdef(name, ros_version=2)[0], store.hash_rihs01(name)
+    nothing = get_typestore(Stores.EMPTY)
+    nothing.register(get_types_from_msg('', name))
+    return '', nothing.hash_rihs01(name)

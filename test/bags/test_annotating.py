@@ -3,6 +3,7 @@
 """Annotations from a file of times and labels."""
 
 import pytest
+from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.annotating import annotate_bag
 from proemlc_ros.bags.label_spans import read_label_spans
@@ -62,6 +63,18 @@ def test_dates_instead_of_seconds_from_the_start(tmp_path, shared):
         messages[0][1], ('a',), ('b', 'c'), False, 'Ada')
 
 
+def test_a_recording_with_definitions_keeps_them(tmp_path, bag):
+    said, _ = annotated(bag, spans_of(tmp_path, 'time,labels\n1,wall\n'), tmp_path / 'out',
+                        '/proemlc/features')
+    # One of them was annotated before.
+    assert len(said) == 61
+    with AnyReader([tmp_path / 'out']) as reader:
+        assert all(connection.msgdef.data for connection in reader.connections)
+        assert len([reader.deserialize(data, connection.msgtype)
+                    for connection, _, data in reader.messages()]) == 121
+
+
+@pytest.mark.slow
 def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
     spans = spans_of(tmp_path, 'time,labels\n5,wall\n')
     said, _ = annotated(shared / 'bags' / 'webots_walker', spans, tmp_path / 'out')
@@ -75,6 +88,13 @@ def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
         names = {topic.name for topic in before.topics}
         same = zip(before.raw(names), after.raw(names), strict=True)
         assert all((a[0].topic, a[1], a[2]) == (b[0].topic, b[1], b[2]) for a, b in same)
+        # Also those whose form is that of an older distribution, by the definition now in it.
+        readable = [topic for topic in after.topics if topic.readable]
+        assert len(list(after.records(readable))) == 24374 - 792 + 1
+    with AnyReader([tmp_path / 'out']) as reader:
+        connections = [c for c in reader.connections if c.topic == '/ps0']
+        for connection, _, data in reader.messages(connections):
+            assert not hasattr(reader.deserialize(data, connection.msgtype), 'variance')
 
 
 @pytest.mark.parametrize(('text', 'word'), [
