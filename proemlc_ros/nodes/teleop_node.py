@@ -49,7 +49,7 @@ async def teach(window: curses.window) -> None:
     screen = Screen(window)
     view = View(console, node.classifier, glyphs_of_terminal())
     with spinning(node):
-        worker = asyncio.create_task(console.work())
+        worker = asyncio.create_task(console.orders.work())
         while console.running and not stop.is_set():
             for key in screen.keys():
                 console.key(key)

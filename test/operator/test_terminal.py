@@ -66,8 +66,8 @@ def type_in(console, *keys):
     async def run():
         for key in keys:
             console.key(key)
-        worker = asyncio.create_task(console.work())
-        while not console._jobs.empty():
+        worker = asyncio.create_task(console.orders.work())
+        while console.orders.waiting:
             await asyncio.sleep(0)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -84,7 +84,7 @@ def test_label_key_freezes_what_is_on_the_screen_and_enter_teaches_it(seat):
     said = console.actions.asked[0]
     assert (said.stamp, said.labels, said.complete) == (1000, ('cup', 'spoon'), True)
     assert said.features.tolist() == [1000, 1000] and said.annotator == 'ann'
-    assert console.desk.frozen is None and 'learnt: cup, spoon' in console.message
+    assert console.desk.frozen is None and 'learnt: cup, spoon' in console.orders.message
 
 
 def test_second_press_marks_as_absent(seat):
@@ -133,7 +133,7 @@ def test_failed_annotation_keeps_the_moment_and_its_marks(seat):
     console, _ = seat
     console.actions.outcome = Outcome(False, 'disk full')
     type_in(console, '1', ENTER)
-    assert console.failed and console.message == 'disk full'
+    assert console.orders.failed and console.orders.message == 'disk full'
     assert console.desk.frozen.stamp == 1000 and console.desk.marks == {'cup': True}
     console.actions.outcome = Outcome(True, 'done')
     type_in(console, ENTER)
@@ -157,7 +157,7 @@ def test_keys_of_the_model(seat, keys, asked):
     console, _ = seat
     type_in(console, *keys)
     assert console.actions.asked == [asked]
-    assert console.message == 'done'
+    assert console.orders.message == 'done'
 
 
 def test_answering_a_question_is_about_its_moment(seat):
@@ -179,9 +179,9 @@ def test_nothing_to_label_is_said(seat):
     robot = Robot()
     console = Console(robot, Desk(robot.moments), Recorder(robot))
     type_in(console, 'n')
-    assert console.failed and console.prompt is None
+    assert console.orders.failed and console.prompt is None
     type_in(console, ENTER, 'a', 'x')
-    assert 'nothing' in console.message
+    assert 'nothing' in console.orders.message
     assert 'waiting' in text(View(console, '/p').lines(20, 80, 0.0))
 
 
@@ -204,7 +204,7 @@ def test_renamed_label_loses_its_mark(seat):
     console, _ = seat
     type_in(console, '1')
     console.robot.on_labels(LabelTable(('mug', 'bowl'), (3, 2), (0.0, 0.0), 6, 2))
-    assert console.desk.marks == {} and 'cup: renamed or removed' in console.message
+    assert console.desk.marks == {} and 'cup: renamed or removed' in console.orders.message
 
 
 def test_lost_node_is_shown_and_comes_back(seat):

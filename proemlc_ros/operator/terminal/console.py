@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.operator.actions import Actions, Outcome
+from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.activity import describe
 from proemlc_ros.operator.desk import Desk
 from proemlc_ros.operator.robot import Robot, Topic
 from proemlc_ros.operator.similar import matching, near_duplicates
 from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
+from proemlc_ros.operator.terminal.orders import Orders
 from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.statements import Question, Sight
@@ -45,8 +44,7 @@ class Console:
     robot: Robot
     desk: Desk
     actions: Actions
-    message: str = ''
-    failed: bool = False
+    orders: Orders = field(default_factory=Orders)
     prompt: Prompt | None = None
     asked: Question | None = None
     twins: tuple[str, list[str]] | None = None
@@ -56,7 +54,6 @@ class Console:
     shown: Sight | None = None
     helping: bool = False
     running: bool = True
-    _jobs: asyncio.Queue[Awaitable[None]] = field(default_factory=asyncio.Queue)
     _teaching: bool = False
     _known: frozenset[str] = frozenset()
 
@@ -68,7 +65,7 @@ class Console:
             before, self._known = self._known, frozenset(self.robot.labels.names)
             lost = self.desk.drop_lost(before, self._known)
             if lost:
-                self.say(f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped',
+                self.orders.say(f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped',
                          failed=True)
         elif topic is Topic.QUESTIONS and not self._still_asked():
             self.asked = None
@@ -76,19 +73,6 @@ class Console:
     def _still_asked(self) -> bool:
         asked = self.asked
         return asked is not None and self.robot.questions.find(asked.moment.stamp) is not None
-
-    async def work(self) -> None:
-        """Do what the keys ordered, one after the other, until cancelled."""
-        while True:
-            job = await self._jobs.get()
-            try:
-                await job
-            except ProEMLCError as error:
-                self.say(str(error), failed=True)
-
-    def say(self, message: str, failed: bool = False) -> None:
-        """Show a message."""
-        self.message, self.failed = message, failed
 
     def names(self) -> list[str]:
         """Return the labels that pass the filter; newly typed ones first."""
@@ -139,10 +123,10 @@ class Console:
         """Freeze what is on the screen, unless something is frozen; tell whether it worked."""
         if self.desk.frozen is None:
             if self.shown is None:
-                self.say('there is nothing to label yet: no prediction has come', failed=True)
+                self.orders.say('there is nothing to label yet: no prediction has come', True)
                 return False
             self.desk.freeze(self.shown)
-            self.say('')
+            self.orders.say('')
         return True
 
     def _toggle_freeze(self) -> None:
@@ -174,7 +158,7 @@ class Console:
 
     def _teach(self) -> None:
         if self.desk.frozen is None or not self.desk.marks:
-            self.say('nothing is marked: press label keys first, or 0 for none', failed=True)
+            self.orders.say('nothing is marked: press label keys first, or 0 for none', True)
         else:
             self._send(self.desk.annotation())
 
@@ -186,8 +170,8 @@ class Console:
         # Enter pressed twice must not teach twice.
         if not self._teaching:
             self._teaching = True
-            self.say('teaching …')
-            self._jobs.put_nowait(self._send_annotation(annotation))
+            self.orders.say('teaching …')
+            self.orders.add(self._send_annotation(annotation))
 
     async def _send_annotation(self, annotation: Annotation) -> None:
         try:
@@ -196,13 +180,13 @@ class Console:
             self._teaching = False
         if not outcome.done:
             # Frozen moment and marks stay, to be sent again when the trouble is over.
-            self.say(outcome.message, failed=True)
+            self.orders.say(outcome.message, failed=True)
             return
         frozen = self.desk.frozen
         if frozen is not None and frozen.stamp == annotation.stamp:
             self._release()
         said = describe(annotation.labels, annotation.absent, annotation.complete)
-        self.say(f'learnt: {said}')
+        self.orders.say(f'learnt: {said}')
 
     def _ask_new(self) -> None:
         if self._freeze():
@@ -227,14 +211,14 @@ class Console:
 
     def _mark(self, name: str) -> None:
         self.desk.mark(name, present=True)
-        self.say(f'{name} is marked; Enter teaches')
+        self.orders.say(f'{name} is marked; Enter teaches')
 
     # --- questions ---------------------------------------------------------------------------
 
     def _answer(self) -> None:
         question = next(iter(self.robot.questions), None)
         if question is None:
-            self.say('the robot asks nothing at the moment')
+            self.orders.say('the robot asks nothing at the moment')
             return
         self.asked = question
         self.desk.freeze(question.sight(), question.moment)
@@ -246,14 +230,5 @@ class Console:
             if self.asked is question:
                 self._release()
 
-    def order(self, what: str, action: Awaitable[Outcome]) -> None:
-        """Have something done after what was ordered before, and report on it."""
-        self.say(f'{what} …')
-        self._jobs.put_nowait(self._report(action))
-
-    async def _report(self, action: Awaitable[Outcome]) -> None:
-        outcome = await action
-        self.say(outcome.message, failed=not outcome.done)
-
     def _undo(self) -> None:
-        self.order('undoing', self.actions.undo(self.desk.annotator))
+        self.orders.order('undoing', self.actions.undo(self.desk.annotator))

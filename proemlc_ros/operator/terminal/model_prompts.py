@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 def ask_save(console: Console) -> Prompt:
     """Ask where to save the model."""
-    return Prompt('save as (empty: the snapshot of the node): ', lambda name: console.order(
+    return Prompt('save as (empty: the snapshot of the node): ', lambda name: console.orders.order(
         'saving', console.actions.save(console.desk.annotator, name)))
 
 
 def ask_load(console: Console) -> Prompt:
     """Ask which model to load."""
     return Prompt('load (takes the place of what the robot knows; Esc: no): ',
-                  lambda name: console.order(
+                  lambda name: console.orders.order(
                       'loading', console.actions.load(console.desk.annotator, name)))
 
 
@@ -30,7 +30,7 @@ def ask_rename(console: Console) -> Prompt:
 
     def ask_new_name(name: str) -> None:
         if name:
-            console.prompt = Prompt(f'{name} becomes: ', lambda new_name: console.order(
+            console.prompt = Prompt(f'{name} becomes: ', lambda new_name: console.orders.order(
                 'renaming', console.actions.rename(console.desk.annotator, name, new_name)),
                 text=name)
 
@@ -42,7 +42,7 @@ def ask_remove(console: Console) -> Prompt:
 
     def remove(name: str) -> None:
         if name:
-            console.order('removing', console.actions.remove(console.desk.annotator, name))
+            console.orders.order('removing', console.actions.remove(console.desk.annotator, name))
 
     return Prompt('remove label (forgets it for good; Esc: no): ', remove,
                   console.robot.labels.names)

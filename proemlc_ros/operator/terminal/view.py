@@ -156,8 +156,8 @@ class View:
                 ('plain', f' {printable(question.text)}'), ('dim', '  a answer  x skip')]
 
     def _message(self) -> Line:
-        console = self._console
-        return [('bad' if console.failed else 'good', f' {printable(console.message)}')]
+        orders = self._console.orders
+        return [('bad' if orders.failed else 'good', f' {printable(orders.message)}')]
 
     def _bottom(self) -> Line:
         console = self._console
