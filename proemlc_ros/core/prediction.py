@@ -20,6 +20,8 @@ class Classification(NamedTuple):
     scores: Array  # one for each known label
     novelty: float  # 0: well known, 1: nothing like it was learnt
     names: tuple[str, ...]  # of all known labels, in the order of scores
+    threshold: float  # the score above which a label was predicted
+    threshold: float  # the score above which a label was predicted
 
 
 def scores(learner: Learner, rows: Rows) -> Array:
@@ -57,7 +59,8 @@ def classify(learner: Learner, vector: Array) -> Classification:
     outputs = probe.outputs(learner.ridge)[1:]
     _, leverage = probe.gain(learner.ridge)
     return Classification(choose(learner, outputs + learner.labels.handicap), outputs.copy(),
-                          novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names))
+                          novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names),
+                          learner.thresholds.choice.threshold)
 
 
 def choose(learner: Learner, judged: Array) -> tuple[str, ...]:
