@@ -17,6 +17,7 @@ from proemlc_ros.evaluation.paper.published import PATTERNS
 from proemlc_ros.evaluation.paper.sources import Source, own_source
 from proemlc_ros.evaluation.rivals import MODULES, rival_class
 
+from .label_columns import label_columns
 from .progress import ProgressBar
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
@@ -79,7 +80,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     if args.jobs < 1 or args.chunk < 1:
         raise ParameterError('--jobs and --chunk must be at least 1')
     if args.files:
-        sources = tuple(own_source(path, _labels(args.labels), tuple(args.pattern))
+        sources = tuple(own_source(path, label_columns(args.labels), tuple(args.pattern))
                         for path in args.files)
     else:
         sources = _paper_sources(args)
@@ -115,15 +116,6 @@ def _methods(text: str, quick: bool) -> tuple[str, ...]:
     for name in names:
         rival_class(name)  # says at once, not after hours, what is missing
     return (OURS, PAPER, *names)
-
-
-def _labels(text: str | None) -> int | tuple[str, ...] | None:
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return tuple(name.strip() for name in text.split(','))
 
 
 def _default_folder() -> Path:

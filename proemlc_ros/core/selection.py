@@ -32,7 +32,7 @@ _RULE_ROWS = 1250
 
 def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | None = None,
                  sizes: Sequence[int] = SIZES, ridges: Sequence[float] = RIDGES,
-                 seed: int = 0, first: int | None = None) -> Selection:
+                 seed: int = 0, first: int | None = None, links: bool = True) -> Selection:
     """Choose the settings of a model from samples: an initial block, or a training set.
 
     Every candidate is screened on a part of the samples; the best few are then fitted in all sizes
@@ -47,6 +47,7 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
         ridges: weights of the penalty.
         seed: of the hidden layers, and of the samples looked at.
         first: how many of the first samples may fix the hidden layer; None: all.
+        links: whether to try direct links, too.
 
     Returns:
         All points that were looked at, and the settings of the best.
@@ -80,7 +81,7 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
     points = [point for best, candidate in screened[:_FINALISTS]
               for point in look(candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
-    for candidate in with_links(screened[0][1], rows.shape[1]):
+    for candidate in with_links(screened[0][1], rows.shape[1]) if links else ():
         # Links change how much penalty is needed, so that screening has nothing to say on it.
         points += look(candidate, _FINAL_ROWS, sizes, ridges)
     return Selection(points)

@@ -7,8 +7,10 @@ import pytest
 from scipy import sparse
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.leave_one_out import nested_fits
 from proemlc_ros.core.metrics import f1_example
-from proemlc_ros.core.selection import select_model, try_candidate
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.selection import hidden_columns, select_model, try_candidate
 from proemlc_ros.core.selection_result import Selection
 from proemlc_ros.core.thresholds import best_choice
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
@@ -32,21 +34,33 @@ def make_data(seed, samples=300):
     {'activation': 'rbf', 'scaling': 'l2', 'whiten': True, 'direct_links': True},
     {'activation': 'relu', 'scaling': 'none', 'bias': True},
 ])
-def test_left_out_error_of_a_point_equals_real_models(candidate):
+def test_left_out_scores_equal_real_models(candidate):
+    """Of samples that are no centres; for centres see the tests of leave_one_out."""
     X, Y = make_data(1, 30)
-    point = next(point for point in try_candidate(X, Y, candidate, [8, 20], [0.1, 1.0])
-                 if point.options.hidden_size == 8 and point.options.ridge == 1.0)
-    layer = ProEMLC(**point.options.as_dict())
-    layer.learn_initial(X, names_of(Y))
+    options = Options.from_dict({**candidate, 'hidden_size': 8, 'ridge': 1.0})
+    H, others, centres = hidden_columns(X, options, 12)
     T = np.where(Y, 1.0, -1.0)
-    left_out = np.zeros(T.shape)
-    for sample in range(len(X)):
-        others = np.arange(len(X)) != sample
+    fit, = nested_fits(H, T, 1.0, [others + 8], centres=centres)
+    layer = ProEMLC(**options.as_dict())
+    layer.learn_initial(X[:12], names_of(Y[:12]))
+    for sample in range(12, len(X)):
+        rest = np.arange(len(X)) != sample
         model = layer.empty_copy()
-        model.learn(X[others], names_of(Y[others]))
+        model.learn(X[rest], names_of(Y[rest]))
         columns = [model.labels.index(str(label)) for label in range(3)]
-        left_out[sample] = model.scores(X[sample:sample + 1])[0, columns]
-    assert point.left_out_square == pytest.approx(np.mean((T - left_out) ** 2), abs=1e-8)
+        np.testing.assert_allclose(fit.left_out[sample],
+                                   model.scores(X[sample:sample + 1])[0, columns], atol=1e-8)
+
+
+def test_a_point_judges_by_left_out_scores():
+    X, Y = make_data(1, 40)
+    point, = try_candidate(X, Y, CANDIDATES[1], [20], [0.5])
+    H, others, _ = hidden_columns(X, point.options, len(X))
+    T = np.where(Y, 1.0, -1.0)
+    fit, = nested_fits(H, T, 0.5, [others + 20])
+    decided = best_choice(fit.left_out, Y).decide(fit.left_out)
+    assert point.left_out_square == pytest.approx(np.mean((T - fit.left_out) ** 2))
+    assert point.left_out_f1 == pytest.approx(f1_example(Y, decided))
 
 
 def test_chooses_what_the_data_need():

@@ -1,0 +1,84 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc select`: the settings that suit a data set, by exact leave-one-out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from proemlc_ros.core.selection import SIZES, select_model
+from proemlc_ros.core.selection_result import Selection
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.evaluation.datasets import read_dataset
+from proemlc_ros.evaluation.report import Page, Series, line_chart
+
+from .label_columns import label_columns
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = (
+        'Chooses hidden neurons, ridge, scaling, direct links and threshold rule for a data set '
+        'from one pass over it, and shows the curve of hidden size against training and '
+        'leave-one-out error.')
+    parser.add_argument('file', type=Path, metavar='FILE', help='a data set, .arff or .csv')
+    parser.add_argument('--labels', metavar='NAMES|N', help='label columns of FILE: names '
+                        'separated by commas, or how many of the last (negative: first) columns')
+    parser.add_argument('--sizes', default=','.join(map(str, SIZES)), metavar='N,N',
+                        help='hidden sizes to try (default: %(default)s)')
+    parser.add_argument('--samples', type=int, metavar='N',
+                        help='look at the first N samples only, such as an initial block')
+    parser.add_argument('--seed', type=int, default=0, metavar='N', help='of the hidden layer')
+    output = parser.add_argument_group('output')
+    output.add_argument('--plot', type=Path, metavar='FILE',
+                        help='draw the curve, as .svg or as a page, .html')
+    output.add_argument('--json', type=Path, metavar='FILE',
+                        help='write the chosen settings, for --set and for programs')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Choose, print and write; return the exit code."""
+    sizes = _sizes(args.sizes)
+    data = read_dataset(args.file, label_columns(args.labels))
+    if args.samples is not None:
+        if not 2 <= args.samples <= len(data):
+            raise ParameterError(f'--samples is {args.samples}; {args.file} has {len(data)}, '
+                                 'and at least 2 are needed')
+        data = data.subset(np.arange(args.samples))
+    chosen = select_model(data.X, data.Y, sizes=sizes, seed=args.seed)
+    print(chosen.text())
+    if args.json:
+        args.json.write_text(json.dumps(chosen.keywords(), indent=2) + '\n', encoding='utf-8')
+    if args.plot:
+        _plot(chosen, data.name, args.plot)
+    return 0
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = sorted({int(part) for part in text.split(',')})
+    except ValueError:
+        raise ParameterError(f'--sizes {text!r} is not a list of whole numbers like 50,100,200'
+                             ) from None
+    if sizes[0] < 1:
+        raise ParameterError(f'--sizes has {sizes[0]}; a layer has at least one neuron')
+    return sizes
+
+
+def _plot(chosen: Selection, name: str, path: Path) -> None:
+    curve = chosen.curve()
+    x = [point.options.hidden_size for point in curve]
+    svg = line_chart(
+        [Series('training', x, [point.training_hamming for point in curve]),
+         Series('leave-one-out', x, [point.left_out_hamming for point in curve])],
+        f'{name}: error against the size of the hidden layer', 'hidden neurons', 'Hamming loss')
+    if path.suffix.lower() == '.svg':
+        path.write_text(svg, encoding='utf-8')
+    else:
+        page = Page(f'Model choice for {name}', chosen.summary())
+        page.figure(svg, 'Hamming loss with the samples learnt, and with each left out')
+        page.write(path)
