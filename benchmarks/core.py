@@ -150,8 +150,9 @@ def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
     report(f'learn() {size}', f'{us["learn"]:8.1f} us with hidden row, checks and thresholds, '
            f'{ratio:.2f}x all bare products')
     ratio = us['predict'] / us['products']
-    report(f'predict() {size}', f'{us["predict"]:8.1f} us, {ratio:.2f}x the bare products '
-           f'{"(bar <= 1.5x)" if bar_here else ""}; with novelty {us["classify"]:.1f} us', ratio <= 1.5 if bar_here else None)
+    bound = ' (bar <= 1.5x)' if bar_here else ''
+    report(f'predict() {size}', f'{us["predict"]:8.1f} us, {ratio:.2f}x the bare products{bound}; '
+           f'with novelty {us["classify"]:.1f} us', ratio <= 1.5 if bar_here else None)
     ratio = us['chunk'] / 64 / us['learn']
     report(f'chunk of 64 {size}', f'{us["chunk"] / 64:8.1f} us a sample, {ratio:.2f}x a single '
            'one (bar < 1x)', ratio < 1.0)
