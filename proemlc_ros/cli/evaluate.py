@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
@@ -33,6 +34,7 @@ from .model_options import (
     add_bag_arguments,
     add_model_arguments,
     bag_choice,
+    check_folder_of,
     load_model,
     model_settings,
     new_model,
@@ -71,13 +73,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate and return the exit code."""
+    check_folder_of(args.json, args.csv, args.html, args.predictions)
     above, below = _bars(args.fail_above), _bars(args.fail_below)
     recordings = Recordings(
         args.bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort,
         beside=True)
     models = [_first_model(args), *(_compared_model(text, args) for text in args.compare)]
     results = []
-    total = recordings.count()
+    # Counting opens every recording once more: only for someone who watches.
+    total = recordings.count() if sys.stderr.isatty() else 0
     for number, (name, model) in enumerate(models):
         with ProgressBar(total, name) as bar, ExitStack() as stack:
             write = None

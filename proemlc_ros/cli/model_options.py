@@ -74,6 +74,18 @@ def new_model(settings: dict[str, Any]) -> ProEMLC:
     return ProEMLC(**settings)
 
 
+def check_folder_of(*paths: Path | None) -> None:
+    """Refuse files that could not be written, before hours of work rather than after.
+
+    Raises:
+        ParameterError: The folder of a file does not exist.
+
+    """
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ParameterError(f'{path}: there is no folder {path.absolute().parent}')
+
+
 def load_model(path: str | Path) -> ProEMLC:
     """Return a saved model.
 

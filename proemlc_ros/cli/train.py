@@ -16,6 +16,7 @@ from .model_options import (
     add_bag_arguments,
     add_model_arguments,
     bag_choice,
+    check_folder_of,
     load_model,
     model_settings,
 )
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, save, and return the exit code."""
+    check_folder_of(args.output)
     settings = model_settings(args)
     start = load_model(args.model) if args.model else None
     if start is not None and settings:
