@@ -26,16 +26,16 @@ from proemlc_ros.features.samples import LaserBeams, MotionSample
 
 
 def fastest_of(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Time functions in turn and return the fastest time of each, in seconds.
+    """Run functions in turn and return the least processor time of each, in seconds.
 
-    On a machine that does other work as well, the fastest is what the code itself costs.
+    That is what the code itself costs, also on a machine that does other work.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(time.process_time() - start)
     return {name: min(values) for name, values in times.items()}
 
 

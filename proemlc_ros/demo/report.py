@@ -99,8 +99,8 @@ def add_slip(page: Page, session: Session) -> None:
     page.paragraph(
         f'At picture {slip.number} the operator mistyped: {", ".join(slip.labels)}. The '
         f'classifier grew from {slip.labels_before} to {slip.labels_during} labels at once. After '
-        f'the undo it had {slip.labels_after} again, and no score of that picture differed by more '
-        f'than {slip.difference:.1e} from before the mistake. The node said: {slip.answer}')
+        f'the undo it had {slip.labels_after} again, and no score of that picture differed by '
+        f'more than {slip.difference:.1e} from before the mistake. The node said: {slip.answer}')
 
 
 def add_examples(page: Page, curriculum: Curriculum, session: Session) -> None:

@@ -57,10 +57,10 @@ def draw_scene(objects: Collection[str], rng: np.random.Generator) -> Image:
 
 def table(rng: np.random.Generator) -> Image:
     """Return the empty table: wood with a grain that differs from picture to picture."""
-    grain = rng.standard_normal((HEIGHT // 4, 6), np.float32)
-    grain = cv2.resize(grain, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
+    knots = rng.standard_normal((HEIGHT // 4, 6), np.float32)
+    grain = cv2.resize(knots, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
     wood = np.array([150, 118, 84], np.float32) + 9 * grain[..., np.newaxis]
-    return np.clip(wood, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(wood, 0, 255), np.uint8)
 
 
 def poses(count: int, rng: np.random.Generator) -> list[Pose]:
@@ -91,7 +91,7 @@ def photographed(scene: NDArray[np.float32], rng: np.random.Generator) -> Image:
     """Return a scene as the camera sees it: light from one side, tint, blur and noise."""
     side = np.linspace(rng.uniform(0.85, 1.0), rng.uniform(0.85, 1.0), WIDTH)
     light = rng.uniform(*BRIGHTNESS) * np.outer(side, rng.uniform(*TINT, 3))
-    seen = cv2.GaussianBlur(scene * light.astype(np.float32), (3, 3), 0)
+    seen: NDArray[Any] = cv2.GaussianBlur(scene * light.astype(np.float32), (3, 3), 0)
     seen += np.float32(NOISE) * rng.standard_normal(seen.shape, np.float32)
     return np.clip(seen, 0, 255, out=seen).astype(np.uint8)
 

@@ -12,16 +12,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.errors import ExtractorError
-from proemlc_ros.features.extractor import Extractor, Vector, parameter
-from proemlc_ros.features.regions import (
-    REGION_HELP,
-    WHOLE_IMAGE,
-    check_region,
-    crop,
-    grid_spans,
-    white_level_of,
-)
+from proemlc_ros.features.extractor import Vector, parameter
+from proemlc_ros.features.image_extractor import ImageExtractor, check_between
+from proemlc_ros.features.regions import grid_spans, white_level_of
 
 # Lower bound and span of L*, u*, v* over all sRGB colours, rounded outwards. Fixed, so that a
 # value means the same in every image and lies in 0..1 without having seen any data.
@@ -31,8 +24,8 @@ SPAN = np.array([100.0, 354.0, 262.0])
 LARGEST_VARIANCE = (SPAN / 2) ** 2
 
 
-@dataclass(frozen=True)
-class ColourMoments(Extractor):
+@dataclass
+class ColourMoments(ImageExtractor):
     """Mean and variance of the bands L*, u*, v* (sRGB, D65) in each block of a grid.
 
     The order is that of the Scene data set: for L*, then u*, then v*, the means of all blocks,
@@ -49,18 +42,14 @@ class ColourMoments(Extractor):
 
     kind: ClassVar[str] = 'colour_moments'
     version: ClassVar[int] = 1
-    sensor: ClassVar[str] = 'image'
     description: ClassVar[str] = 'mean and variance of L*, u*, v* in a grid of blocks'
 
     grid: int = parameter(7, 'blocks along each side of the image')
-    region: tuple[float, ...] = parameter(WHOLE_IMAGE, REGION_HELP)
-    white_level: int = parameter(0, 'pixel value that is white; 0: the largest of the type')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not 1 <= self.grid <= 64:
-            raise ExtractorError(f'grid is {self.grid}; it must be between 1 and 64')
-        check_region(self.region)
+        super().__post_init__()
+        check_between('grid', self.grid, 1, 64)
 
     @property
     def width(self) -> int:
@@ -69,7 +58,7 @@ class ColourMoments(Extractor):
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
         """Return the moments of an image, (rows, columns) grey or (rows, columns, 3) RGB."""
-        luv = luv_of(crop(sample, self.region), self.white_level)
+        luv = luv_of(self.cropped(sample), self.white_level)
         rows = grid_spans(luv.shape[0], self.grid)
         columns = grid_spans(luv.shape[1], self.grid)
         # One pass a block, summed in double precision by OpenCV: (blocks, moment, band).

@@ -11,23 +11,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.errors import ExtractorError
-from proemlc_ros.features.extractor import Extractor, Vector, parameter
-from proemlc_ros.features.regions import (
-    REGION_HELP,
-    WHOLE_IMAGE,
-    check_region,
-    crop,
-    grid_spans,
-    white_level_of,
-)
+from proemlc_ros.features.extractor import Vector, parameter
+from proemlc_ros.features.image_extractor import ImageExtractor, check_between
+from proemlc_ros.features.regions import grid_spans, white_level_of
 
 # Keeps the norm of a featureless image away from zero; far below the gradient of one grey level.
 SMALLEST_NORM = 1e-5
 
 
-@dataclass(frozen=True)
-class GradientHistogram(Extractor):
+@dataclass
+class GradientHistogram(ImageExtractor):
     """Gradient orientations (0 to 180 degrees) by magnitude, in each block of a grid.
 
     Gradients are central differences of the grey image (white is 1), zero along the border.
@@ -37,22 +30,16 @@ class GradientHistogram(Extractor):
 
     kind: ClassVar[str] = 'gradient_histogram'
     version: ClassVar[int] = 1
-    sensor: ClassVar[str] = 'image'
     description: ClassVar[str] = 'histograms of gradient orientations in a grid of blocks'
 
     grid: int = parameter(4, 'blocks along each side of the image')
     orientations: int = parameter(9, 'histogram bins over 180 degrees')
-    region: tuple[float, ...] = parameter(WHOLE_IMAGE, REGION_HELP)
-    white_level: int = parameter(0, 'pixel value that is white; 0: the largest of the type')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not 1 <= self.grid <= 64:
-            raise ExtractorError(f'grid is {self.grid}; it must be between 1 and 64')
-        if not 2 <= self.orientations <= 180:
-            raise ExtractorError(
-                f'orientations is {self.orientations}; it must be between 2 and 180')
-        check_region(self.region)
+        super().__post_init__()
+        check_between('grid', self.grid, 1, 64)
+        check_between('orientations', self.orientations, 2, 180)
 
     @property
     def width(self) -> int:
@@ -61,7 +48,7 @@ class GradientHistogram(Extractor):
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
         """Return the histograms of an image, (rows, columns) grey or (rows, columns, 3) RGB."""
-        grey = grey_of(crop(sample, self.region), self.white_level)
+        grey = grey_of(self.cropped(sample), self.white_level)
         magnitude, orientation_bin = gradients(grey, self.orientations)
         histograms = [
             np.bincount(

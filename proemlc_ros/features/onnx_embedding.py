@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
-from proemlc_ros.features.extractor import Extractor, Vector, parameter
-from proemlc_ros.features.regions import (
-    REGION_HELP,
-    WHOLE_IMAGE,
-    check_region,
-    crop,
-    white_level_of,
-)
+from proemlc_ros.features.extractor import Vector, parameter
+from proemlc_ros.features.image_extractor import ImageExtractor
+from proemlc_ros.features.regions import white_level_of
 
 INPUT_TYPES = {
     'tensor(float)': np.float32, 'tensor(float16)': np.float16, 'tensor(double)': np.float64,
@@ -30,7 +25,7 @@ INPUT_TYPES = {
 
 
 @dataclass
-class OnnxEmbedding(Extractor):
+class OnnxEmbedding(ImageExtractor):
     """The output of an ONNX model for an image, flattened.
 
     The image is resized to the model's input, scaled to 0..1, and has `mean` subtracted and
@@ -41,7 +36,6 @@ class OnnxEmbedding(Extractor):
 
     kind: ClassVar[str] = 'onnx_embedding'
     version: ClassVar[int] = 1
-    sensor: ClassVar[str] = 'image'
     description: ClassVar[str] = 'output of an ONNX model for an image (needs onnxruntime)'
 
     model: str = parameter('', 'path of the .onnx file')
@@ -51,15 +45,13 @@ class OnnxEmbedding(Extractor):
     deviation: tuple[float, ...] = parameter((0.229, 0.224, 0.225), 'divides each band')
     normalise: bool = parameter(True, 'scale the vector to length 1')
     threads: int = parameter(1, 'threads for the model; 0: as onnxruntime likes')
-    region: tuple[float, ...] = parameter(WHOLE_IMAGE, REGION_HELP)
-    white_level: int = parameter(0, 'pixel value that is white; 0: the largest of the type')
     _session: Any = field(init=False, repr=False)
     _hash: str = field(init=False, repr=False)
     _width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Open the model and run it once on a black image to learn its width."""
-        check_region(self.region)
+        super().__post_init__()
         if len(self.mean) != 3 or len(self.deviation) != 3 or not all(self.deviation):
             raise ExtractorError('mean and deviation need three values, none of deviation zero')
         self._session, self._hash = open_model(self.model, self.threads)
@@ -92,7 +84,7 @@ class OnnxEmbedding(Extractor):
             BadSensorDataError: the model failed on the image or gave something not finite.
 
         """
-        tensor = self.tensor(crop(sample, self.region))
+        tensor = self.tensor(self.cropped(sample))
         try:
             (result,) = self._session.run([self._output_name], {self._input.name: tensor})
         except Exception as error:  # onnxruntime's errors share no base class

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 
 WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)
-REGION_HELP = 'left, top, width and height of the part to look at, as fractions of the image'
 
 
 def check_region(region: tuple[float, ...]) -> None:

@@ -47,9 +47,10 @@ def declare_pipeline(node: Node) -> FeatureParameters:
     unknown = set(settings) - set(names) - set(JOIN_SETTINGS) - OF_EVERY_NODE - {
         'sensors', 'warning_period'}
     if unknown:
-        raise ExtractorError(
-            f'no such parameter: {", ".join(sorted(unknown))}; there are sensors, '
-            f'{", ".join(JOIN_SETTINGS)}, warning_period, and those of the sensors '
+        # No error: a file for several nodes may hold parameters of all of them.
+        node.get_logger().warning(
+            f'not a parameter of this node, ignored: {", ".join(sorted(unknown))}; there are '
+            f'sensors, {", ".join(JOIN_SETTINGS)}, warning_period, and those of the sensors '
             f'{", ".join(names)}')
     describe(node, 'sensors', [], 'names of the sensors; the first one leads')
     describe(node, 'warning_period', 5.0, 'seconds between warnings of the same cause', least=0.1)

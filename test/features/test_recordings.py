@@ -39,7 +39,7 @@ def messages_of(bag):
 @pytest.mark.parametrize('name,counts', [
     ('klintan_sample', {'/image': 1, '/image/compressed': 1, '/imu': 1}),
     ('lidar_nanaaaiya_p1', {'/scan': 277}),
-    ('webots_walker', {'/scan': 3120, '/joint_states': 792}),
+    pytest.param('webots_walker', {'/scan': 3120, '/joint_states': 792}, marks=pytest.mark.slow),
 ])
 def test_every_message_gives_a_finite_vector_of_constant_width(name, counts):
     if not (BAGS / name).is_dir():

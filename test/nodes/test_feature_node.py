@@ -231,13 +231,18 @@ def test_a_missing_publisher_shows_in_diagnostics(start, partner):
     ('    sensors: [camera]\n', 'camera.topic'),
     (CAMERA + '      gird: 5\n', 'no parameter gird'),
     (CAMERA + '      grid: 500\n', 'between 1 and 64'),
-    (CAMERA + '    tolerence: 5.0\n', 'tolerence'),
     (CAMERA + '      reliability: perfect\n', 'best_effort or reliable'),
 ])
 def test_wrong_parameters_end_the_node_with_one_line(start, partner, parameters, text):
     node = start(parameters)
     assert node.wait() == 1
     assert text in node.output and 'Traceback' not in node.output
+
+
+def test_parameters_of_others_are_ignored_with_a_warning(start, partner):
+    node = start(CAMERA + '    tolerence: 5.0\n')
+    node.wait_for('ignored: tolerence')
+    node.wait_for('from /image to')
 
 
 @pytest.mark.parametrize('signals', [

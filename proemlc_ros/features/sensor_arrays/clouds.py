@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError
+from proemlc_ros.features.sensor_arrays.byte_rows import byte_rows
 
 # sensor_msgs/PointField: INT8 = 1 ... FLOAT64 = 8.
 FIELD_TYPES = {1: 'i1', 2: 'u1', 3: 'i2', 4: 'u2', 5: 'i4', 6: 'u4', 7: 'f4', 8: 'f8'}
@@ -34,13 +35,7 @@ def cloud_points(message: Any) -> NDArray[np.float64]:
         raise BadSensorDataError(
             'bad_cloud_layout', f'row_step is {row_step} bytes, but {width} points of '
             f'{message.point_step} bytes need {row_bytes}')
-    data = np.frombuffer(message.data, np.uint8)
-    needed = row_step * (height - 1) + row_bytes
-    if len(data) < needed:
-        raise BadSensorDataError(
-            'truncated_cloud', f'the cloud has {len(data)} bytes of data and needs {needed}')
-    rows = np.lib.stride_tricks.as_strided(
-        data, (height, row_bytes), (row_step, 1), writeable=False)
+    rows = byte_rows(message.data, height, row_bytes, row_step, 'cloud')
     points = np.ascontiguousarray(rows).view(layout).ravel()
     return np.stack([points[axis].astype(np.float64) for axis in 'xyz'], axis=1)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError
+from proemlc_ros.features.sensor_arrays.byte_rows import byte_rows
 
 
 class Encoding(NamedTuple):
@@ -83,15 +84,7 @@ def pixel_rows(message: Any, encoding: Encoding) -> NDArray[np.uint8]:
         raise BadSensorDataError(
             'bad_step', f'step is {step} bytes, but a row of {width} pixels in '
             f'{message.encoding} has {row_bytes}')
-    data = np.frombuffer(message.data, np.uint8)
-    needed = step * (height - 1) + row_bytes
-    if len(data) < needed:
-        raise BadSensorDataError(
-            'truncated_image', f'the image has {len(data)} bytes of data; {width} x {height} '
-            f'pixels in {message.encoding} with step {step} need {needed}')
-    # A view; reshaping would need the padding of the last row, which may be missing.
-    return np.lib.stride_tricks.as_strided(
-        data, (height, row_bytes), (step, 1), writeable=False)
+    return byte_rows(message.data, height, row_bytes, step, 'image')
 
 
 def compressed_image_array(message: Any) -> NDArray[Any]:
