@@ -21,7 +21,6 @@ class Classification(NamedTuple):
     novelty: float  # 0: well known, 1: nothing like it was learnt
     names: tuple[str, ...]  # of all known labels, in the order of scores
     threshold: float  # the score above which a label was predicted
-    threshold: float  # the score above which a label was predicted
 
 
 def scores(learner: Learner, rows: Rows) -> Array:
