@@ -100,7 +100,7 @@ class Classroom:
         found = verdict.found
         distance = float('inf')
         if found.novelty < rules.novelty and rules.margin:
-            distance = nearest_distance(found.scores, self.session.pupil.model.thresholds)
+            distance = nearest_distance(found.scores, found.threshold)
         reason = self.queries.consider(
             moment.stamp, time.monotonic_ns(), found.novelty, distance)
         if reason is None:

@@ -89,11 +89,11 @@ class QueryPolicy:
             self._settled.popitem(last=False)
 
 
-def nearest_distance(scores: NDArray[np.floating], thresholds: NDArray[np.floating]) -> float:
-    """Return how near the most doubtful score is to its threshold; infinite without labels."""
+def nearest_distance(scores: NDArray[np.floating], threshold: float) -> float:
+    """Return how near the most doubtful score is to the threshold; infinite without labels."""
     if not len(scores):
         return float('inf')
-    return float(np.abs(scores - thresholds).min())
+    return float(np.abs(scores - threshold).min())
 
 
 def candidates(scores: NDArray[np.floating], count: int = 5) -> list[int]:

@@ -52,8 +52,8 @@ def test_queries_are_limited_in_rate():
 def test_candidates_and_words():
     scores = np.array([0.1, 0.9, -0.5])
     assert candidates(scores, 2) == [1, 0]
-    assert nearest_distance(scores, np.zeros(3)) == pytest.approx(0.1)
-    assert nearest_distance(np.zeros(0), np.zeros(0)) == math.inf
+    assert nearest_distance(scores, 0.0) == pytest.approx(0.1)
+    assert nearest_distance(np.zeros(0), 0.0) == math.inf
     assert '0.90' in explain(Reason.NOVEL, 0.9, 1.0)
     assert '0.05' in explain(Reason.DOUBTFUL, 0.1, 0.05)
 
