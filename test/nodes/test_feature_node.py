@@ -11,8 +11,8 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
-from sensor_msgs.msg import (  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import (
     CompressedImage,
     Image,
     Imu,
@@ -21,9 +21,9 @@ from sensor_msgs.msg import (  # noqa: E402
     PointCloud2,
     PointField,
 )
-from sensor_partner import SensorPartner  # noqa: E402
+from sensor_partner import SensorPartner
 
-from proemlc_ros.features.registry import make_extractor  # noqa: E402
+from proemlc_ros.features.registry import make_extractor
 
 CAMERA = """
     sensors: [camera]
