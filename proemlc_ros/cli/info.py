@@ -11,6 +11,7 @@ from pathlib import Path
 
 from proemlc_ros.bags.history import LabelHistory, label_history
 from proemlc_ros.bags.recording import Recording
+from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.report.text import sparkline, text_table
 
@@ -67,7 +68,8 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
     """
     with Recording(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
-        print(f'{path}: recording, {len(bag.topics)} topics, {bag.count:,} messages, '
+        kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'recording'
+        print(f'{path}: {kind}, {len(bag.topics)} topics, {bag.count:,} messages, '
               f'{duration:,.3f} s')
         if bag.count:
             print(f'  from {_date(bag.start)} to {_date(bag.end)}')

@@ -1,0 +1,79 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node's journal is accepted wherever a recording is."""
+
+import json
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from ruamel.yaml import YAML
+
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.teaching.events import Event, EventKind
+from proemlc_ros.teaching.moments import Annotation
+
+SETTINGS = {'hidden_size': 40, 'activation': 'relu', 'scaling': 'none'}
+SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
+
+
+@pytest.fixture
+def journal(tmp_path, samples):
+    """Return the folder of a journal: a hundred annotations, one taken back, a label renamed."""
+    opened = Journal(tmp_path / 'journal', RosbagsMessages())
+    for number, (values, labels) in enumerate(samples[:100], 1):
+        opened.append([Annotation(number, labels, features=values, extractor='maker/1')])
+    opened.append([Event(EventKind.UNDO, 200)])
+    opened.append([Event(EventKind.RENAME, 201, label='red', new_label='crimson')])
+    opened.close()
+    return tmp_path / 'journal'
+
+
+@pytest.fixture
+def taught(samples):
+    """Return the model that the journal tells of."""
+    model = ProEMLC(**SETTINGS)
+    for values, labels in samples[:100]:
+        model.learn(values, labels)
+    model.unlearn(samples[99][0], samples[99][1])
+    model.rename_label('red', 'crimson')
+    return model
+
+
+def test_other_readers_understand_it(journal):
+    with AnyReader([journal]) as reader:
+        counts = {connection.msgtype: connection.msgcount for connection in reader.connections}
+        read = [reader.deserialize(data, connection.msgtype)
+                for connection, _, data in reader.messages()]
+        assert all(connection.msgdef.data for connection in reader.connections)
+    assert counts == {'proemlc_ros/msg/LabelAnnotation': 100, 'proemlc_ros/msg/ModelEvent': 2}
+    assert len(read) == 102
+    information = YAML(typ='safe').load(journal / 'metadata.yaml')['rosbag2_bagfile_information']
+    assert information['version'] == 9 and information['message_count'] == 102
+
+
+def test_info(proemlc, journal):
+    code, out, _ = proemlc('info', journal)
+    assert code == 0
+    assert 'journal, 2 topics, 102 messages' in out
+    assert '100 annotations' in out and 'events: 1 undo, 1 rename' in out
+
+
+def test_evaluate(proemlc, journal, tmp_path):
+    code, _, err = proemlc('evaluate', journal, *SMALL, '--json', tmp_path / 'out.json')
+    assert (code, err) == (0, '')
+    (run,) = json.loads((tmp_path / 'out.json').read_text())['runs']
+    assert run['samples'] == 100 and run['rejects'] == {}
+
+
+def test_train_repeats_what_was_done(proemlc, journal, taught, samples, tmp_path):
+    code, out, err = proemlc('train', journal, '-o', tmp_path / 'model.npz', *SMALL)
+    assert (code, err) == (0, '') and '99 samples' in out
+    model = ProEMLC.load(tmp_path / 'model.npz')
+    assert sorted(model.labels) == sorted(taught.labels) == ['crimson', 'cup']
+    rows = np.array([values for values, _ in samples])
+    order = [model.labels.index(name) for name in taught.labels]
+    np.testing.assert_allclose(model.scores(rows)[:, order], taught.scores(rows), atol=1e-8)
+    assert model.extra['extractor'] == 'maker/1'
