@@ -11,8 +11,9 @@ from typing import Any
 from proemlc_ros.core.options import Options
 from proemlc_ros.errors import ParameterError
 
-# Points this close to the best F1 are as good: the smallest network of them is chosen.
-_TOLERANCE = 0.001
+# Points this close to the best F1 are as good, for all that the samples can tell. Of them the one
+# with the least squared error is chosen, which depends less on a few samples.
+_TOLERANCE = 0.01
 _BAR = 30
 
 
@@ -35,7 +36,7 @@ class Selection:
 
     Attributes:
         points: all of them.
-        best_point: the smallest network within 0.1 % of the best left-out F1.
+        best_point: the least squared left-out error within 1 % of the best left-out F1.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:
@@ -46,7 +47,7 @@ class Selection:
         enough = max(point.left_out_f1 for point in points) * (1.0 - _TOLERANCE)
         self.best_point = min(
             (point for point in points if point.left_out_f1 >= enough),
-            key=lambda point: (point.columns, point.left_out_hamming, -point.left_out_f1))
+            key=lambda point: (point.left_out_square, point.columns))
 
     @property
     def best(self) -> Options:

@@ -65,7 +65,7 @@ def results_page(records: Sequence[Record], summaries: Sequence[Summary],
     if rivals:
         parts += ['## Table III: the methods', tables.table_3()]
         for data in dict.fromkeys(one.data for one in rivals):
-            parts += [f'## All methods on {data}', tables.comparison(summaries, data)]
+            parts += [f'## All methods on {data}', tables.comparison(records, summaries, data)]
         parts += ['## Table IV: training time', tables.table_4(summaries),
                   "In brackets: the paper's, on its authors' machine (its Medical and Corel5k "
                   'columns are swapped there; here they are where they belong).']

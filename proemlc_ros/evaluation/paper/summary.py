@@ -26,6 +26,7 @@ class Summary:
     variant: str
     pattern: str
     folds: int
+    numbers: tuple[int, ...]
     means: dict[str, float]
     spreads: dict[str, float]
 
@@ -45,9 +46,18 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
         values = {name: np.array([member[name] for member in members]) for name in MEASURES}
         summaries.append(Summary(
             data, method, variant, pattern, len(members),
+            tuple(sorted(member['fold'] for member in members)),
             {name: float(value.mean()) for name, value in values.items()},
             {name: float(value.std()) for name, value in values.items()}))
     return summaries
+
+
+def on_folds(records: Sequence[Record], like: Summary, numbers: Sequence[int]) -> Summary:
+    """Return the summary of the same runs over some of its folds only."""
+    wanted = (like.data, like.method, like.variant, like.pattern)
+    return summarise([
+        record for record in records if record['fold'] in numbers and wanted == (
+            record['data'], record['method'], record['variant'], record['pattern'])])[0]
 
 
 def pick(summaries: Sequence[Summary], wanted: Callable[[Summary], bool]) -> list[Summary]:

@@ -91,7 +91,8 @@ def test_all_patterns_and_chunks_end_in_the_same_model():
 def test_records_hold_the_curve_and_the_introductions():
     data = make_data()
     fold = make_folds(data.Y, ('2+1+1',), 4)[0]
-    record, = run_ours(data, fold, ('2+1+1',), 1, True, '2+1+1')
+    record, few = run_ours(data, fold, ('2+1+1',), 1, True, '2+1+1')
+    assert few['variant'] == 'least errors'
     assert len(record['starts']) == 2 and record['pattern_spread'] == 0
     samples, overall, late = zip(*record['curve'])
     assert samples[-1] == len(fold.train)
@@ -133,7 +134,8 @@ def test_own_file_by_one_line_and_again_without_work(tmp_path, capsys):
     assert '| toy | 2+1+1 | **our defaults** |' in page and 'SVG' not in page
     assert (tmp_path / 'out/results/toy-stream.svg').read_text().startswith('<svg')
     records = json.loads((tmp_path / 'out/results.json').read_text())['records']
-    assert {record['variant'] for record in records} == {'default', 'paper', 'paper, grouped'}
+    assert {record['variant'] for record in records} == {
+        'default', 'least errors', 'paper', 'paper, grouped'}
     before = (tmp_path / 'out/runs.jsonl').read_bytes()
     assert main(words) == 0
     assert (tmp_path / 'out/runs.jsonl').read_bytes() == before
@@ -148,7 +150,7 @@ def test_quick_form_of_the_paper(tmp_path, capsys):
     page = (tmp_path / 'results.md').read_text()
     for heading in ('Table I:', 'Table II:', 'Table III:', 'All methods on scene', 'Table IV:'):
         assert heading in page
-    assert page.count('**Pro-EMLC**') == 4  # two data sets, two decision rules
+    assert page.count('**Pro-EMLC** |') == 4  # two data sets, two decision rules
     rows = list(csv.DictReader((tmp_path / 'folds.csv').open()))
     assert {row['method'] for row in rows} >= {'Pro-EMLC', 'PCT', 'ML-kNN', 'ELM'}
     capsys.readouterr()
