@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,6 +41,7 @@ Result = TypeVar('Result')
 
 _TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
 _LAYOUTS = (ANNOTATION_LAYOUT, EVENT_LAYOUT)
+_ROWS_AT_ONCE = 1000
 _TOPIC_ENDINGS = ('annotations', 'events')
 
 
@@ -96,8 +99,9 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
-        return sum((self.folder / file.path).stat().st_size for file in self._bag.files)
+        """Bytes of all files; a file that somebody took away counts nothing."""
+        paths = (self.folder / file.path for file in self._bag.files)
+        return sum(path.stat().st_size for path in paths if path.exists())
 
     def append(self, statements: Sequence[Statement]) -> list[int]:
         """Write statements in one transaction; they are on the disk when this returns.
@@ -124,10 +128,14 @@ class Journal:
         Raises:
             JournalError: an entry cannot be read.
         """
-        with self._lock:
-            rows = self._guarded('read', lambda: list(self._bag.rows(after)))
-        for row in rows:
-            yield self._decode(row)
+        while True:
+            with self._lock:
+                rows = self._guarded('read', partial(self._some_rows, after))
+            if not rows:
+                return
+            for row in rows:
+                yield self._decode(row)
+            after = rows[-1][0]
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry, or None where it is not there any more."""
@@ -155,6 +163,10 @@ class Journal:
         """Bring the metadata up to date and close the bag."""
         with self._lock:
             self._guarded('close', self._bag.close)
+
+    def _some_rows(self, after: int) -> list[Row]:
+        # In parts, since a journal may be larger than the memory.
+        return list(islice(self._bag.rows(after), _ROWS_AT_ONCE))
 
     def _guarded(self, what: str, action: Callable[[], Result]) -> Result:
         try:

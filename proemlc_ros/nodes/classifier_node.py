@@ -139,6 +139,7 @@ class ClassifierNode(LifecycleNode):
         classroom, self._classroom = self._classroom, None
         if classroom is None:
             return
+        self._topics.stop_listening()
         for service in self._answering.services:
             self.destroy_service(service)
         try:
@@ -244,6 +245,8 @@ class ClassifierNode(LifecycleNode):
             self.get_logger().warning('The clock jumped; the buffer of features was cleared.')
 
     def _report(self) -> None:
+        if self._topics is not None:
+            self._topics.look_around()
         self._diagnostics_publisher.publish(self._diagnostics.message(
             self.get_clock().now().to_msg(), self._state_name, self._classroom))
 

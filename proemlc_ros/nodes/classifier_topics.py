@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.lifecycle import LifecycleNode
+from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float32MultiArray
 
@@ -22,6 +22,8 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
+from proemlc_ros.nodes.qos_watch import QosWatch
+from proemlc_ros.nodes.receiver import Receiver
 from proemlc_ros.nodes.ros_messages import RosMessages, float_array
 from proemlc_ros.nodes.vision import VisionPublisher
 from proemlc_ros.teaching.classroom import Question, Verdict
@@ -33,6 +35,10 @@ from proemlc_ros.teaching.queries import candidates, explain
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5
 _ANNOTATION_DEPTH = 1000
+_PREDICTIONS_ADVICE = ('Subscribe with best effort (sensor data), or set predictions_reliability '
+                       'to reliable.')
+_FEATURES_ADVICE = 'Set features_reliability to best_effort, or publish reliably.'
+_ANNOTATIONS_ADVICE = 'Publish annotations reliably.'
 _INPUTS = {'FeatureVector': FeatureVector, 'Float32MultiArray': Float32MultiArray}
 
 
@@ -51,30 +57,34 @@ class ClassifierTopics:
                  on_annotation: Callable[[Any], None]) -> None:
         self._node = node
         self._factory = RosMessages()
-        self._prediction = Prediction()
-        publisher = node.create_lifecycle_publisher
+        offered = _qos(values.predictions_reliability, _SENSOR_DEPTH)
+        asked = _qos(values.features_reliability, values.features_depth)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.predictions = publisher(
-            Prediction, '~/predictions', _qos(values.predictions_reliability, _SENSOR_DEPTH),
-            event_callbacks=PublisherEventCallbacks(incompatible_qos=self._warn_subscriber))
-        self.labels = publisher(LabelSet, '~/labels', latched)
-        self.queries = publisher(LabelQuery, '~/queries', 10)
-        self.learnt = publisher(LabelAnnotation, '~/learnt', 50)
-        self.events = publisher(ModelEvent, '~/events', 50)
+        self.predictions = self._publisher(Prediction, '~/predictions', offered)
+        self.labels = self._publisher(LabelSet, '~/labels', latched)
+        self.queries = self._publisher(LabelQuery, '~/queries', QoSProfile(depth=10))
+        self.learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
+        self.events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
         self.vision = VisionPublisher(node)
-        warn = SubscriptionEventCallbacks(incompatible_qos=self._warn_publisher)
-        self._subscriptions = [
-            node.create_subscription(
-                _INPUTS[values.input_type], '~/features', on_features,
-                _qos(values.features_reliability, values.features_depth), event_callbacks=warn),
-            node.create_subscription(
-                LabelAnnotation, '~/annotations', on_annotation, _ANNOTATION_DEPTH,
-                event_callbacks=warn),
-        ]
+        reliable = QoSProfile(depth=_ANNOTATION_DEPTH)
+        self._annotations = node.create_subscription(
+            LabelAnnotation, '~/annotations', on_annotation, reliable,
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
+        self._features = Receiver(
+            node, _INPUTS[values.input_type], '~/features', on_features, asked)
+        self._watches = [
+            QosWatch(node, self.predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
+            QosWatch(node, self._features.topic_name, asked, False, _FEATURES_ADVICE),
+            QosWatch(node, self._annotations.topic_name, reliable, False, _ANNOTATIONS_ADVICE)]
+
+    def look_around(self) -> None:
+        """Warn of others whose QoS does not fit."""
+        for watch in self._watches:
+            watch.look()
 
     def prediction(self, header: Any, verdict: Verdict) -> Prediction:
-        """Return the message of a verdict; the same object is used again for the next one."""
-        message, found = self._prediction, verdict.found
+        """Return the message of a verdict."""
+        message, found = Prediction(), verdict.found
         message.header = header
         message.labels = list(found.labels)
         message.scores = float_array(found.scores)
@@ -111,33 +121,23 @@ class ClassifierTopics:
         """Tell other operators what changed."""
         self.events.publish(event_message(self._factory, event))
 
+    def stop_listening(self) -> None:
+        """Receive nothing any more."""
+        self._features.destroy()
+        self._node.destroy_subscription(self._annotations)
+
     def destroy(self) -> None:
-        """Take everything down."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        """Take down what is left."""
         for publisher in (self.predictions, self.labels, self.queries, self.learnt, self.events):
             self._node.destroy_lifecycle_publisher(publisher)
         self.vision.destroy()
 
-    def _warn_publisher(self, event: Any) -> None:
-        self._node.get_logger().warning(
-            'A publisher of ~/features or ~/annotations offers another QoS than is asked for '
-            f'({_policy(event)}): none of its messages will come. Annotations must be published '
-            'reliably; for features set features_reliability to best_effort.')
-
-    def _warn_subscriber(self, event: Any) -> None:
-        self._node.get_logger().warning(
-            'A subscriber of ~/predictions asks for another QoS than is offered '
-            f'({_policy(event)}): it will hear nothing. Subscribe with best effort (sensor data), '
-            'or set predictions_reliability to reliable.')
+    def _publisher(self, kind: type, topic: str, qos: QoSProfile) -> LifecyclePublisher:
+        return self._node.create_lifecycle_publisher(
+            kind, topic, qos, event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
 
 
 def _qos(reliability: str, depth: int) -> QoSProfile:
     policy = (ReliabilityPolicy.RELIABLE if reliability == 'reliable'
               else ReliabilityPolicy.BEST_EFFORT)
     return QoSProfile(depth=depth, reliability=policy)
-
-
-def _policy(event: Any) -> str:
-    from rclpy.qos import qos_policy_name_from_kind
-    return qos_policy_name_from_kind(event.last_policy_kind)

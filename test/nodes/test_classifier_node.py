@@ -138,7 +138,9 @@ def test_queries_ask_once_about_what_is_new(classifier):
     query = partner.spin_until(lambda: partner.heard['queries'])[0]
     assert query.reason == query.NOVEL and seconds_of(query.header) == 1.0
     np.testing.assert_array_equal(query.features, values_of(1))
+    partner.heard['predictions'].clear()
     partner.predict(1.0, values_of(1))
+    partner.spin_for(0.1)  # More than the rate limit asks for.
     partner.predict(2.0, values_of(2))
     partner.spin_until(lambda: len(partner.heard['queries']) >= 2)
     partner.spin_for(0.3)
@@ -275,6 +277,48 @@ def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path
     assert node.wait() == 1
     assert 'hidden_size is 0; it must be from 1 to 20000' in node.output
     assert 'Traceback' not in node.output
+
+
+def test_a_qos_that_does_not_fit_is_told(classifier):
+    from proemlc_ros.msg import FeatureVector, LabelAnnotation, Prediction
+    from rclpy.qos import QoSProfile, qos_profile_sensor_data
+    # The partner publishes with best effort.
+    node, partner = classifier('features_reliability:=reliable', ready=False)
+    node.wait_for('/partner publishes /proemlc/features with a QoS that does not fit')
+    partner.node.create_subscription(
+        Prediction, '/proemlc/predictions', lambda _: None, QoSProfile(depth=1))
+    node.wait_for('/partner subscribes to /proemlc/predictions')
+    partner.node.create_publisher(
+        LabelAnnotation, '/proemlc/annotations', qos_profile_sensor_data)
+    node.wait_for('/partner publishes /proemlc/annotations')
+    partner.features = partner.node.create_publisher(
+        FeatureVector, '/proemlc/features', QoSProfile(depth=1))
+    partner.predict(1.0, values_of(1))
+    assert node.output.count('publishes /proemlc/features') == 1
+
+
+def test_simulated_time_that_starts_anew_clears_the_buffer(classifier):
+    from rosgraph_msgs.msg import Clock
+    node, partner = classifier('use_sim_time:=true')
+    clock = partner.node.create_publisher(Clock, '/clock', 10)
+    partner.spin_until(clock.get_subscription_count)
+
+    def tell(seconds: int) -> None:
+        message = Clock()
+        message.clock.sec = seconds
+        clock.publish(message)
+        partner.spin_for(0.3)
+    tell(100)
+    partner.predict(100.0, values_of(1))
+    assert partner.annotate(100.0, ['cup']).success
+    jumps = node.output.count('The clock jumped')
+    tell(5)
+    node.wait_for('The clock jumped')
+    partner.spin_for(0.3)
+    assert node.output.count('The clock jumped') <= jumps + 1
+    assert not partner.annotate(0.0, ['cup']).success
+    partner.predict(6.0, values_of(2))
+    assert partner.annotate(6.0, ['cup']).success
 
 
 def test_it_works_in_a_namespace_and_remapped(classifier):

@@ -40,9 +40,8 @@ def description(ros_domain_id, tmp_path):
 @pytest.mark.launch(fixture=description)
 def test_a_prediction_comes(ros, tmp_path):
     partner = ClassifierPartner(ros, '/robot/eyes')
-    from rclpy.qos import qos_profile_sensor_data
-
     from proemlc_ros.msg import FeatureVector, Prediction
+    from rclpy.qos import qos_profile_sensor_data
     partner.features = partner.node.create_publisher(
         FeatureVector, '/camera/features', qos_profile_sensor_data)
     partner.node.create_subscription(

@@ -1,0 +1,88 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A subscription with a thread of its own, for messages that must not wait.
+
+rclpy's executor looks at every timer, service and event of the node for each message, and a slow
+service callback holds all others up. This loop waits for one topic only, in the way of
+`rclpy.wait_for_message`.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.guard_condition import GuardCondition
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+
+class _NotForExecutors(ReentrantCallbackGroup):
+    """Keeps what is in it from executors."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """Tell an executor what it may wait for."""
+        return False
+
+
+class Receiver:
+    """Receives one topic.
+
+    Args:
+        node: that subscribes.
+        kind: type of the messages.
+        topic: name of the topic.
+        callback: called with each message, in the receiver's thread.
+        qos: of the subscription.
+    """
+
+    def __init__(self, node: Node, kind: type, topic: str, callback: Callable[[Any], None],
+                 qos: QoSProfile) -> None:
+        self._node = node
+        self._kind = kind
+        self._callback = callback
+        self._subscription = node.create_subscription(
+            kind, topic, callback, qos, callback_group=_NotForExecutors(),
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
+        self._guard = GuardCondition(None, None, context=node.context)
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name='receiver', daemon=True)
+        self._thread.start()
+
+    @property
+    def topic_name(self) -> str:
+        """The topic's full name."""
+        return self._subscription.topic_name
+
+    def destroy(self) -> None:
+        """Stop receiving."""
+        self._stopping = True
+        self._guard.trigger()
+        self._thread.join()
+        self._guard.destroy()
+        self._node.destroy_subscription(self._subscription)
+
+    def _run(self) -> None:
+        subscription, guard = self._subscription.handle, self._guard.handle
+        context = self._node.context.handle
+        with subscription, guard, context:
+            wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, context)
+            while not self._stopping:
+                wait_set.clear_entities()
+                wait_set.add_subscription(subscription)
+                wait_set.add_guard_condition(guard)
+                wait_set.wait(-1)
+                while not self._stopping and (
+                        taken := subscription.take_message(self._kind, False)) is not None:
+                    self._receive(taken[0])
+
+    def _receive(self, message: Any) -> None:
+        try:
+            self._callback(message)
+        except Exception:  # A fault of ours must not end the stream unheard.
+            self._node.get_logger().error(traceback.format_exc())
