@@ -21,8 +21,8 @@ _WHY_APART = (
     'have followed: how many do depends on how the samples were redistributed, which the paper '
     'does not say. Two ways are shown: earlier labels stay in the stream while later ones come '
     '(the first half has only the first labels, the others are introduced at equal distances over '
-    'the second), and labels strictly in turn, as our defaults are run. With one group introduced the '
-    'last chunk is the initial block itself, so that the formulas are exact.')
+    'the second), and labels strictly in turn, as our defaults are run. With one group introduced '
+    'the last chunk is the initial block itself, so that the formulas are exact.')
 
 
 def reading_of(records: Sequence[Record], summaries: Sequence[Summary],
