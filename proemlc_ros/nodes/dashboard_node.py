@@ -11,13 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import rclpy
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
-
-from proemlc_ros.errors import ParameterError, ProEMLCError
+from proemlc_ros.errors import ParameterError
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import OperatorNode, spinning, stop_event
+from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.operator.pictures import Picture, PictureBook
 from proemlc_ros.operator.robot import Topic
@@ -120,15 +116,7 @@ async def serve() -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until it is told to stop."""
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        asyncio.run(serve())
-    except ProEMLCError as error:
-        print(f'dashboard_node: {error}', file=sys.stderr)
-        return 1
-    finally:
-        try_shutdown()
-    return 0
+    return run('dashboard_node', lambda: asyncio.run(serve()), args)
 
 
 if __name__ == '__main__':

@@ -6,15 +6,21 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rclpy.utilities import try_shutdown
 
+from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.operator_services import ClassifierServices
 from proemlc_ros.nodes.operator_topics import ClassifierTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
@@ -22,6 +28,10 @@ from proemlc_ros.operator.robot import Robot
 
 # Seconds between looks at whether the classifier's services are there.
 LOOK = 0.5
+ENDING = (signal.SIGINT, signal.SIGTERM)
+# What rclpy raises on command lines that it does not understand.
+RCLError = rclpy_implementation.RCLError
+UnknownROSArgsError = rclpy_implementation.UnknownROSArgsError
 CLASSIFIER = Declared(
     'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
 
@@ -79,10 +89,33 @@ def spinning(node: Node) -> Iterator[None]:
         node.destroy_node()
 
 
+def run(program: str, work: Callable[[], None], args: list[str] | None) -> int:
+    """Run an operator's program in ROS and return its exit code.
+
+    Args:
+        program: its name, for messages.
+        work: what it does, until it is told to stop.
+        args: of the command line.
+    """
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        work()
+    except KeyboardInterrupt:
+        pass  # Ctrl-C before or after the time in which stop_event takes it.
+    except (ProEMLCError, RCLError, UnknownROSArgsError) as error:
+        print(f'{program}: {error}', file=sys.stderr)
+        return 1
+    finally:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        try_shutdown()
+    return 0
+
+
 def stop_event() -> asyncio.Event:
     """Return an event that SIGINT or SIGTERM sets; a second signal changes nothing."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    for number in ENDING:
+        loop.add_signal_handler(number, stop.set)
     return stop

@@ -15,12 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import rclpy
-from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import try_shutdown
-
-from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.nodes.operator_node import OperatorNode, spinning, stop_event
+from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.operator.desk import Desk
 from proemlc_ros.operator.terminal.console import Console
@@ -87,16 +82,18 @@ def main(args: list[str] | None = None) -> int:
               'file', file=sys.stderr)
         return 1
     locale.setlocale(locale.LC_ALL, '')
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        with quiet_stderr():
-            curses.wrapper(lambda window: asyncio.run(teach(window)))
-    except (ProEMLCError, curses.error) as error:
-        print(f'teleop_node: {error}', file=sys.stderr)
+        return run('teleop_node', draw, args)
+    except curses.error as error:
+        print(f'teleop_node: this terminal (TERM={os.environ.get("TERM", "")}) cannot be used: '
+              f'{error}', file=sys.stderr)
         return 1
-    finally:
-        try_shutdown()
-    return 0
+
+
+def draw() -> None:
+    """Take the terminal over, and give it back whatever happens."""
+    with quiet_stderr():
+        curses.wrapper(lambda window: asyncio.run(teach(window)))
 
 
 if __name__ == '__main__':

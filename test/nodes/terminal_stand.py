@@ -8,14 +8,15 @@ import sys
 import threading
 import time
 
-import pexpect
-import pyte
-
 
 class Terminal:
     """Runs a program in a pseudo-terminal, the way ssh does, and reads its screen."""
 
     def __init__(self, *command, size=(24, 80), **environment):
+        # Not at the top: those who have neither must still be able to collect the tests.
+        import pexpect
+        import pyte
+
         self._lock = threading.Lock()
         self._screen = pyte.Screen(size[1], size[0])
         self._stream = pyte.ByteStream(self._screen)
@@ -30,7 +31,7 @@ class Terminal:
         while True:
             try:
                 data = self.child.read_nonblocking(4096, timeout=None)
-            except (pexpect.EOF, OSError, ValueError):
+            except Exception:  # The program has ended, or the terminal was closed.
                 return
             with self._lock:
                 self._stream.feed(data)

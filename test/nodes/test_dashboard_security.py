@@ -93,6 +93,7 @@ def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     (('address:=0.0.0.0',), 'needs a token'),
     (('address:=0.0.0.0', 'token_file:=/nowhere'), 'cannot be read'),
     (('port:=99999',), 'port'),
+    (('port:=[1',), 'dashboard_node:'),
     (('tls_certificate:=/nowhere.pem',), 'tls_certificate'),
     (('address:=203.0.113.1', 'token_file:=TOKEN'), 'cannot be used'),
 ])

@@ -179,6 +179,13 @@ def test_terminal_without_colour_and_utf8_and_signals(stand, number):
     terminal.close()
 
 
+def test_unusable_terminal_is_named(ros_domain_id):
+    terminal = Terminal(*TELEOP, TERM='no-such-terminal')
+    terminal.wait_for('TERM=no-such-terminal', timeout=60)
+    assert terminal.wait() == 1
+    terminal.close()
+
+
 def test_without_a_terminal_it_says_so(start_process):
     process = start_process('teleop_node')
     assert process.wait() == 1
