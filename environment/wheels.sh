@@ -99,10 +99,11 @@ make_venv() {
   mark venv "$venv"
 }
 
-# install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash.
+# install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash. Python compiles
+# what is imported; compiling all of it here would take as long as unpacking it.
 install_locked() {
   mark installing "$1"
-  logged "$2" "$venv/bin/python" -m pip install --no-deps --require-hashes \
+  logged "$2" "$venv/bin/python" -m pip install --no-deps --no-compile --require-hashes \
     --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
   rm "$stamps/installing"
 }
