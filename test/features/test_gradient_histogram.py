@@ -1,6 +1,8 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient histograms against scikit-image's hog and against plain facts."""
+"""Gradient histograms against their definition, scikit-image's hog, and plain facts."""
+
+import math
 
 import cv2
 import numpy as np
@@ -14,6 +16,32 @@ from proemlc_ros.features.gradient_histogram import GradientHistogram
 
 # A pixel whose gradient lies on the border of two bins may fall to either side in float32.
 TOLERANCE = 2e-3
+
+
+def by_definition(grey, grid, orientations):
+    """Add up one pixel at a time, in double precision."""
+    height, width = grey.shape
+    histograms = np.zeros((grid, grid, orientations))
+    for row in range(height):
+        for column in range(width):
+            down = grey[row + 1, column] - grey[row - 1, column] if 0 < row < height - 1 else 0.0
+            right = (grey[row, column + 1] - grey[row, column - 1]
+                     if 0 < column < width - 1 else 0.0)
+            turn = math.degrees(math.atan2(down, right)) % 180
+            block = (row * grid // height, column * grid // width)
+            histograms[block][int(turn * orientations / 180) % orientations] += math.hypot(
+                down, right)
+    histograms /= (height // grid) * (width // grid)
+    return histograms.ravel() / np.linalg.norm(histograms)
+
+
+@pytest.mark.parametrize('grid,orientations', [(4, 9), (2, 8), (8, 12)])
+def test_equals_the_definition(camera_image, grid, orientations):
+    smooth = cv2.GaussianBlur(camera_image[::5, ::5, 1].astype(np.float32) * 257, (0, 0), 1.5)
+    sixteen = smooth.astype(np.uint16)
+    wanted = by_definition(sixteen.astype(float) / 65535, grid, orientations)
+    found = GradientHistogram(grid=grid, orientations=orientations)(sixteen)
+    np.testing.assert_allclose(found, wanted, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize('grid,orientations', [(4, 9), (2, 8), (8, 12)])
