@@ -17,8 +17,8 @@ from proemlc_ros.features.colour_moments import (
     ColourMoments,
 )
 
-# In units of L*, u*, v*: float32 arithmetic, and OpenCV's white point has eight digits.
-MEAN_TOLERANCE = 0.01
+# In units of L*, u*, v*: OpenCV's table of the cube root is off by up to 0.016 for dark colours.
+MEAN_TOLERANCE = 0.02
 
 
 def natural_units(vector, grid=7):
