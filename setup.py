@@ -74,7 +74,7 @@ setup(
         'onnx': ['onnxruntime'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
-        'test': ['pytest', 'hypothesis', 'pexpect'],
+        'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],
     },
     zip_safe=False,
     entry_points={'console_scripts': console_scripts()},
