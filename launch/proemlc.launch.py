@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the classifier: ros2 launch proemlc_ros proemlc.launch.py --show-args."""
 
+from pathlib import Path
+
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -9,6 +11,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchDescription
+
+SWITCH = ['true', 'false', 'True', 'False']
 
 ARGUMENTS = (
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the node.'),
@@ -26,15 +30,21 @@ ARGUMENTS = (
         'model_file', default_value='',
         description='Model of that folder to begin with where there is nothing to resume.'),
     DeclareLaunchArgument(
-        'use_sim_time', default_value='false', description='Whether the time comes from /clock.'),
+        'use_sim_time', default_value='false', choices=SWITCH,
+        description='Whether the time comes from /clock.'),
     DeclareLaunchArgument(
-        'autostart', default_value='true',
+        'autostart', default_value='true', choices=SWITCH,
         description='Whether the node configures and activates itself.'),
     DeclareLaunchArgument(
         'remappings', default_value='',
         description='Remappings, as in "~/features:=/camera/features ~/labels:=/labels".'),
     DeclareLaunchArgument(
-        'log_level', default_value='info', description='debug, info, warn, error or fatal.'),
+        'respawn', default_value='false', choices=SWITCH,
+        description='Whether to start the node again should it die; its journal brings it back '
+                    'to where it was.'),
+    DeclareLaunchArgument(
+        'log_level', default_value='info', choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='From which level on the node logs.'),
 )
 
 
@@ -52,13 +62,19 @@ def start_classifier(context):
     for rule in remappings:
         if len(rule) != 2:
             raise ValueError(f'remappings: {rule[0]!r} is not of the form from:=to')
+    params_file = argument('params_file')
+    if not Path(params_file).is_file():  # ROS would warn and start with other settings
+        raise FileNotFoundError(f'params_file: there is no file {params_file}')
+    namespace, name = argument('namespace'), argument('name')
+    # Of this node's logger alone: ROS itself has much to say at the debug level.
+    logger = '.'.join([*filter(None, namespace.split('/')), name])
     return [Node(
         package='proemlc_ros', executable='classifier_node', output='screen',
-        namespace=argument('namespace'), name=argument('name'),
-        parameters=[argument('params_file'), given], remappings=remappings,
+        namespace=namespace, name=name, parameters=[params_file, given], remappings=remappings,
+        respawn=argument('respawn').lower() == 'true', respawn_delay=2.0,
         # More threads than one make the products of this size slower, not faster.
         additional_env={'OPENBLAS_NUM_THREADS': '1'},
-        arguments=['--ros-args', '--log-level', argument('log_level')])]
+        arguments=['--ros-args', '--log-level', f'{logger}:={argument("log_level")}'])]
 
 
 def generate_launch_description():
