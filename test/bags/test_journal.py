@@ -30,6 +30,12 @@ def open_journal(folder: Path, **options) -> Journal:
     return Journal(folder, MESSAGES, **options)
 
 
+def write(journal: Journal, count: int, width: int = 294) -> None:
+    """Write annotations, a few in each transaction."""
+    for start in range(0, count, 10):
+        journal.append([make_annotation(number, width) for number in range(start, start + 10)])
+
+
 def numbers_of(journal: Journal, after: int = 0) -> list[int]:
     return [entry.number for entry in journal.entries(after)]
 
@@ -104,8 +110,7 @@ def test_timestamps_rise_though_the_clock_steps_back(tmp_path):
 def test_files_are_split_and_numbering_goes_on(tmp_path):
     from rosbags.rosbag2 import Reader
     journal = open_journal(tmp_path / 'journal', max_file_bytes=100_000)
-    for number in range(200):
-        journal.append([make_annotation(number)])
+    write(journal, 200)
     journal.close()
     files = sorted(path.name for path in (tmp_path / 'journal').glob('*.db3'))
     assert len(files) > 2
@@ -121,8 +126,7 @@ def test_files_are_split_and_numbering_goes_on(tmp_path):
 
 def test_oldest_files_go_only_when_a_snapshot_holds_them(tmp_path):
     journal = open_journal(tmp_path / 'journal', max_file_bytes=100_000, max_bytes=250_000)
-    for number in range(400):
-        journal.append([make_annotation(number)])
+    write(journal, 400)
     journal.checkpoint(up_to=0)
     assert numbers_of(journal) == list(range(1, 401))
     journal.checkpoint(up_to=400)
@@ -136,8 +140,7 @@ def test_oldest_files_go_only_when_a_snapshot_holds_them(tmp_path):
 @pytest.mark.parametrize('cut', [1, 100, 4096, 20_000])
 def test_nothing_is_lost_when_the_last_bytes_are(tmp_path, cut):
     journal = open_journal(tmp_path / 'journal')
-    for number in range(60):
-        journal.append([make_annotation(number)])
+    write(journal, 60)
     path = tmp_path / 'journal/journal_0.db3'
     os.truncate(path, path.stat().st_size - cut)
     again = open_journal(tmp_path / 'journal')
@@ -149,8 +152,7 @@ def test_nothing_is_lost_when_the_last_bytes_are(tmp_path, cut):
 def test_what_a_deep_cut_leaves_is_saved(tmp_path, width):
     from proemlc_ros.bags.sqlite_file import SqliteFile
     journal = open_journal(tmp_path / 'journal')
-    for number in range(60):
-        journal.append([make_annotation(number, width)])
+    write(journal, 60, width)
     journal.close()
     path = tmp_path / 'journal/journal_0.db3'
     file = SqliteFile(path)
