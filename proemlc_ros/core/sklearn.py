@@ -98,18 +98,14 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return indicators (n, labels), or one class a sample."""
-        if not self.multilabel_on(X):
+        check_is_fitted(self, 'model_')
+        if not self.multilabel_:
             return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
         X = validate_data(self, X, accept_sparse='csr', reset=False)
         indicators = np.zeros((X.shape[0], len(self.classes_)), dtype=self.dtype_)
         for row, names in enumerate(self.model_.predict(X)):
             indicators[row, [int(name) for name in names]] = 1
         return indicators
-
-    def multilabel_on(self, X: Any) -> bool:
-        """Return whether predictions for X are indicators; the estimator must be fitted."""
-        check_is_fitted(self, 'model_')
-        return bool(self.multilabel_)
 
     def __sklearn_tags__(self) -> Any:
         """Say what the estimator can do."""
