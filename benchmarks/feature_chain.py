@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -61,18 +62,18 @@ class Camera(Node):
         self._image = Image(height=height, width=width, step=3 * width, encoding='rgb8',
                             data=array('B', pixels.tobytes()))
         self._newest = 0
-        self._sent = 0
+        self.sent = 0
 
     def _on_prediction(self, message: Prediction) -> None:
         self._newest = max(self._newest, message.header.stamp.sec)
 
     def round_trip(self, patience: float) -> float | None:
         """Send an image and return the seconds until its prediction, None where it was lost."""
-        self._sent += 1
-        self._image.header.stamp.sec = self._sent
+        self.sent += 1
+        self._image.header.stamp.sec = self.sent
         start = time.perf_counter()
         self._publisher.publish(self._image)
-        while self._newest < self._sent:
+        while self._newest < self.sent:
             if time.perf_counter() - start > patience:
                 return None
             rclpy.spin_once(self, timeout_sec=0.05)
@@ -104,8 +105,8 @@ def bare_echo() -> Iterator[None]:
 
 
 @contextmanager
-def whole_chain() -> Iterator[None]:
-    """Run the feature node and the classifier node."""
+def whole_chain() -> Iterator[dict[str, int]]:
+    """Run the feature node and the classifier node; yield their process numbers."""
     with tempfile.TemporaryDirectory() as folder:
         parameters = Path(folder, 'parameters.yaml')
         parameters.write_text(PARAMETERS)
@@ -113,7 +114,13 @@ def whole_chain() -> Iterator[None]:
             processes.start('feature_node', '--ros-args', '--params-file', parameters)
             processes.start(
                 'classifier_node', '--ros-args', '-p', f'model_directory:={folder}/model')
-            yield
+            yield processes.pids
+
+
+def processor_time(pid: int) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def measure_chain(pixels: np.ndarray, seconds: float = 10.0) -> None:
@@ -122,10 +129,17 @@ def measure_chain(pixels: np.ndarray, seconds: float = 10.0) -> None:
     camera = Camera(pixels)
     with bare_echo():
         echo_rate, echo_time = camera.measure(seconds)
-    with whole_chain():
+    with whole_chain() as pids:
+        camera.measure(1.0)
+        before = {name: processor_time(pid) for name, pid in pids.items()}
+        sent = camera.sent
         chain_rate, chain_time = camera.measure(seconds)
+        costs = {name: (processor_time(pid) - before[name]) / (camera.sent - sent)
+                 for name, pid in pids.items()}
     print(f'image to prediction over DDS, one {pixels.shape[1]}x{pixels.shape[0]} rgb8 in flight: '
           f'{chain_rate:.0f} images/s, {chain_time * 1e3:.1f} ms')
     print(f'  a bare node that answers each image: {echo_rate:.0f} images/s, '
           f'{echo_time * 1e3:.1f} ms (ratio of the times {chain_time / echo_time:.2f})')
+    print('  processor time an image: ' + ', '.join(
+        f'{name} {cost * 1e3:.1f} ms' for name, cost in costs.items()))
     rclpy.try_shutdown()

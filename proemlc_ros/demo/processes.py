@@ -57,6 +57,11 @@ class Processes:
                 # Ctrl-C in the terminal is for the demonstration, which then ends them in order.
                 start_new_session=True)
 
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process numbers by module."""
+        return {name: process.pid for name, process in self._running.items()}
+
     def lines(self, module: str) -> Iterator[str]:
         """Yield what a piped process prints, line by line, until it ends.
 

@@ -162,7 +162,29 @@ def test_bad_images_are_counted_warned_of_once_and_survived(start, partner):
     assert 'need' in node.output and "'nonsense'" in node.output
 
 
-def test_bad_scans_and_clouds_are_counted_and_survived(start, partner):
+def test_odd_clouds_are_counted_and_survived(start, partner):
+    start("""
+    sensors: [lidar]
+    lidar: {topic: points, extractor: cloud_histogram}
+""")
+    publisher = partner.linked_publisher(PointCloud2, 'points')
+    fields = [PointField(name=n, offset=4 * k, datatype=7, count=1) for k, n in enumerate('xyz')]
+    usual = {'height': 1, 'width': 2, 'point_step': 12, 'row_step': 24, 'fields': fields,
+             'data': array('B', bytes(24))}
+    odd = {'bad_cloud_layout': {'point_step': 5}, 'missing_fields': {'fields': fields[:2]},
+           'truncated_cloud': {'width': 1000}, 'empty_cloud': {'width': 0}}
+
+    def all_counted():
+        for changes in odd.values():
+            publisher.publish(stamped(PointCloud2(**{**usual, **changes}), 1.0))
+        return all(partner.value(f'lidar: rejected, {cause}') for cause in odd)
+
+    assert partner.wait(all_counted), partner.status
+    found = exchange(partner, publisher, stamped(PointCloud2(**usual), 2.0))
+    assert len(found.data) == 81
+
+
+def test_bad_scans_are_counted_and_survived(start, partner):
     start("""
     sensors: [lidar]
     lidar: {topic: scan, extractor: laser_profile}
