@@ -21,8 +21,8 @@ from proemlc_ros.demo.session import MODEL_FOLDER, Plan, start_nodes
 
 # name, width, height, colours, whether the picture is held and marked
 SHOTS = (
-    ('dashboard_light', 1280, 800, 'light', False),
-    ('dashboard_dark', 1280, 800, 'dark', True),
+    ('dashboard_light', 1360, 900, 'light', False),
+    ('dashboard_dark', 1360, 900, 'dark', True),
     ('dashboard_narrow', 390, 844, 'light', True),
 )
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
@@ -60,7 +60,7 @@ def take(address, folder):
                 viewport={'width': width, 'height': height}, color_scheme=colours)
             page.goto(address)
             page.fill('#who', 'Ann')
-            page.press('#who', 'Tab')
+            page.evaluate('document.activeElement.blur()')
             page.locator('.label-row.seen').first.wait_for(timeout=60_000)
             page.wait_for_timeout(1500)
             if held:
@@ -69,7 +69,7 @@ def take(address, folder):
                 page.locator('.label-row:not(.seen)').first.dblclick()
                 page.evaluate('scrollTo(0, 0)')
                 page.wait_for_timeout(300)
-            page.screenshot(path=folder / f'{name}.png')
+            page.screenshot(path=folder / f'{name}.jpg', quality=82)
             page.close()
         browser.close()
 

@@ -59,7 +59,7 @@ function marks(x, introductions) {
     line.append(shape('title', {}, `${mark[1]}, at ${mark[0]} samples`));
     if (!named.includes(mark)) return [line];
     const name = mark[1].length > 14 ? `${mark[1].slice(0, 13)}…` : mark[1];
-    const late = at > WIDTH - 90;
+    const late = at + 6 * name.length > WIDTH;
     return [line, shape('text', {
       class: 'introduced', x: at, y: TOP - 10, 'text-anchor': late ? 'end' : 'start',
       transform: `rotate(${late ? 28 : -28} ${at} ${TOP - 10})`,
