@@ -125,6 +125,34 @@ def test_undo_takes_back_everything_also_after_a_restart(opened):
     assert opened().pupil.model.labels == []
 
 
+def test_a_layer_that_waits_for_samples_survives_a_crash(tmp_path):
+    def radial() -> ProEMLC:
+        return ProEMLC(hidden_size=12)  # The defaults: fixed when the first samples have come.
+
+    def open_session() -> Session:
+        directory = ModelDirectory(tmp_path / 'model')
+        session = Session(Pupil(radial()), radial, directory,
+                          Journal(directory.journal, MESSAGES))
+        resume(session)
+        return session
+    session = open_session()
+    teach_some(session, 7)
+    session.snapshot()
+    assert session.pupil.model.warming_up
+    session.directory.close()
+    session = open_session()
+    teach_some(session, 20, start=7)
+    assert not session.pupil.model.warming_up
+    for _ in range(3):
+        session.undo()
+    expected = scores_of(session)
+    session.directory.close()
+    again = open_session()
+    np.testing.assert_array_equal(scores_of(again), expected)
+    assert again.pupil.model.samples == 24
+    again.directory.close()
+
+
 def test_undo_follows_renamed_and_removed_labels(opened):
     session = opened()
     teach_some(session, 5)
