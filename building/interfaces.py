@@ -68,21 +68,24 @@ def ros_prefixes() -> list[Path]:
             if (prefix / 'share' / 'ament_index').is_dir()]
 
 
-def stage(project: Path) -> None:
-    """Make the CMake project hold exactly the interfaces of the source folder."""
+def stage(folder: Path) -> Path:
+    """Write the CMake project of the source folder's interfaces; return its path in `folder`."""
+    project = folder / 'project'
     wanted = interface_files()
-    for folder in FOLDERS:
-        (project / folder).mkdir(parents=True, exist_ok=True)
-        for path in (project / folder).iterdir():
-            if path.relative_to(project).as_posix() not in wanted:
-                path.unlink()
+    staged = [path.relative_to(project).as_posix()
+              for kind in FOLDERS for path in (project / kind).glob('*')]
+    if not set(staged) <= set(wanted):
+        # CMake would go on to install what it once generated of an interface that is now gone.
+        shutil.rmtree(folder)
     for name in (*wanted, 'package.xml'):
         if not _same_file(SOURCE / name, project / name):  # keeps times: make skips what is made
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(SOURCE / name, project / name)
     text = CMAKE_PROJECT.format(package=PACKAGE, interfaces=' '.join(f'"{f}"' for f in wanted))
     lists = project / 'CMakeLists.txt'
     if not lists.exists() or lists.read_text(encoding='utf-8') != text:
         lists.write_text(text, encoding='utf-8')
+    return project
 
 
 def generate(folder: Path) -> Path:
@@ -99,9 +102,9 @@ def generate(folder: Path) -> Path:
     key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
     folder /= f'interfaces-{key}'
     tree = folder / 'tree'
-    shutil.rmtree(tree, ignore_errors=True)  # so that a deleted interface leaves nothing behind
-    stage(folder / 'project')
-    _compile(folder / 'project', folder / 'cmake', tree, prefixes)
+    project = stage(folder)
+    shutil.rmtree(tree, ignore_errors=True)
+    _compile(project, folder / 'cmake', tree, prefixes)
     return tree
 
 

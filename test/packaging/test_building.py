@@ -14,15 +14,23 @@ sys.path.insert(0, str(ROOT))
 from building import interfaces, wheel_exports
 
 
-def test_staging_holds_exactly_the_interfaces_of_the_folder(tmp_path):
-    (tmp_path / 'msg').mkdir()
-    (tmp_path / 'msg/Old.msg').write_text('int8 a\n')
-    interfaces.stage(tmp_path)
-    staged = sorted(path.relative_to(tmp_path).as_posix()
-                    for path in tmp_path.rglob('*') if path.parent != tmp_path and path.is_file())
+def test_staging_holds_the_interfaces_of_the_folder(tmp_path):
+    project = interfaces.stage(tmp_path)
+    staged = sorted(path.relative_to(project).as_posix() for path in project.glob('*/*'))
     assert staged == interfaces.interface_files()
     for name in staged:
-        assert f'"{name}"' in (tmp_path / 'CMakeLists.txt').read_text()
+        assert f'"{name}"' in (project / 'CMakeLists.txt').read_text()
+
+
+def test_a_deleted_interface_leaves_nothing_generated(tmp_path):
+    project = interfaces.stage(tmp_path)
+    (project / 'msg/Old.msg').write_text('int8 a\n')
+    generated = tmp_path / 'cmake/old.hpp'
+    generated.parent.mkdir()
+    generated.write_text('generated from Old.msg')
+    interfaces.stage(tmp_path)
+    assert not generated.exists() and not (project / 'msg/Old.msg').exists()
+    assert (project / 'msg/Prediction.msg').exists()
 
 
 def test_staging_again_leaves_unchanged_files_alone(tmp_path):
