@@ -17,18 +17,21 @@ from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 from proemlc_ros.teaching.classroom import Classroom, Verdict
 from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.intake import cause_of, text_of
+from proemlc_ros.teaching.intake import text_of
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.session import Learnt
 
 
 class Owner(Protocol):
-    """What the services need of their node."""
+    """What the services need of the interface that they belong to."""
 
     active: bool
 
-    def warn_refused(self, error: ProEMLCError) -> None:
-        """Log a refusal, not too often."""
+    def refused(self, error: Exception) -> None:
+        """Count and log a refusal."""
+
+    def told(self, error: Exception) -> None:
+        """Log a refusal that is counted already."""
 
     def taught(self, annotation: Annotation, answer: Learnt) -> None:
         """Follow an annotation that was learnt."""
@@ -44,15 +47,17 @@ class ClassifierServices:
     """Creates the services and answers them.
 
     Args:
-        node: on which they are created; has the methods of Owner.
+        node: on which they are created.
+        owner: told about what happens.
         classroom: what they act on.
     """
 
-    def __init__(self, node: Node, classroom: Classroom) -> None:
-        self._node: Owner = node
+    def __init__(self, node: Node, owner: Owner, classroom: Classroom) -> None:
+        self._node = node
+        self._owner = owner
         self._classroom = classroom
         self._session = classroom.session
-        self.services: list[Service] = [
+        self._services: list[Service] = [
             allow_deferred(node.create_service(kind, f'~/{name}', callback))
             for name, kind, callback in (
                 ('annotate', Annotate, self._annotate),
@@ -65,38 +70,42 @@ class ClassifierServices:
                 ('predict', Predict, self._predict),
             )]
 
+    def destroy(self) -> None:
+        """Take the services down."""
+        for service in self._services:
+            self._node.destroy_service(service)
+
     def _annotate(self, request: Any, response: Any) -> Any:
-        if not self._node.active:
+        if not self._owner.active:
             return _fill(response, False, _NOT_ACTIVE)
         deferred = DeferredResponse()
 
         def done(annotation: Annotation, answer: Learnt | ProEMLCError) -> None:
             response.label_set_version = self._session.pupil.version
             if isinstance(answer, Learnt):
-                self._node.taught(annotation, answer)
+                self._owner.taught(annotation, answer)
                 deferred.resolve(_fill(response, True, _learnt_text(annotation, answer)))
             else:
-                self._node.warn_refused(answer)
+                self._owner.told(answer)
                 deferred.resolve(_fill(response, False, text_of(answer)))
         self._classroom.annotate(annotation_of(request.annotation), done)
         return deferred
 
     def _predict(self, request: Any, response: Any) -> Any:
-        if not self._node.active:
+        if not self._owner.active:
             return _fill(response, False, _NOT_ACTIVE)
         try:
             verdict = self._classroom.classify(moment_of(request.features))
         except ProEMLCError as error:
-            self._classroom.statistics.reject(cause_of(error))
-            self._node.warn_refused(error)
+            self._owner.refused(error)
             return _fill(response, False, text_of(error))
-        response.prediction = self._node.prediction(request.features.header, verdict)
+        response.prediction = self._owner.prediction(request.features.header, verdict)
         return _fill(response, True, '')
 
     def _undo(self, request: Any, response: Any) -> Any:
         def act() -> str:
             annotation = self._session.undo()
-            self._node.changed(Event(EventKind.UNDO))
+            self._owner.changed(Event(EventKind.UNDO))
             return f'took back {_names(annotation.labels)}'
         return self._later(response, act)
 
@@ -104,7 +113,7 @@ class ClassifierServices:
         def act() -> str:
             kept = self._session.reset()
             self._classroom.restart()
-            self._node.changed(Event(EventKind.RESET))
+            self._owner.changed(Event(EventKind.RESET))
             return 'forgot everything' + (
                 f'; load {kept.name} to take it back' if kept is not None else '')
         return self._later(response, act)
@@ -112,14 +121,14 @@ class ClassifierServices:
     def _rename(self, request: Any, response: Any) -> Any:
         def act() -> str:
             self._session.rename(request.label, request.new_label)
-            self._node.changed(Event(EventKind.RENAME, 0, request.label, request.new_label))
+            self._owner.changed(Event(EventKind.RENAME, 0, request.label, request.new_label))
             return f'{request.label!r} is now {request.new_label!r}'
         return self._later(response, act)
 
     def _remove(self, request: Any, response: Any) -> Any:
         def act() -> str:
             self._session.remove(request.label)
-            self._node.changed(Event(EventKind.REMOVE, 0, request.label))
+            self._owner.changed(Event(EventKind.REMOVE, 0, request.label))
             return f'forgot {request.label!r}'
         return self._later(response, act)
 
@@ -130,7 +139,7 @@ class ClassifierServices:
         def act() -> str:
             path = self._session.load(request.file_name)
             self._classroom.restart()
-            self._node.changed(Event(EventKind.LOAD, file_name=path.name))
+            self._owner.changed(Event(EventKind.LOAD, file_name=path.name))
             model = self._session.pupil.model
             return (f'loaded {path.name}: {len(model.labels)} labels, {model.samples} samples')
         return self._later(response, act)
@@ -143,8 +152,7 @@ class ClassifierServices:
             try:
                 deferred.resolve(_fill(response, True, act()))
             except (ProEMLCError, OSError) as error:
-                self._classroom.statistics.reject(cause_of(error))
-                self._node.warn_refused(error)
+                self._owner.refused(error)
                 deferred.resolve(_fill(response, False, _reason(error)))
             except Exception as error:
                 deferred.resolve(_fill(response, False, f'internal error: {error!r}'))
