@@ -6,26 +6,25 @@ import signal
 import socket
 
 import pytest
-from dashboard_stand import Page, chromium
+from dashboard_stand import Page
 
 pytestmark = pytest.mark.slow
 
 
-def test_demonstration_goes_on_with_the_page(start_process, tmp_path):
-    with chromium() as browser:
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            port = probe.getsockname()[1]
-        demo = start_process(
-            'proemlc', 'demo', '--dashboard', '--port', port, '--output', tmp_path / 'demo',
-            '--lesson-pictures', 6, '--exam-pictures', 6)
-        demo.wait_for(r'Ctrl-C ends it', timeout=240)
-        page = Page(browser, f'http://127.0.0.1:{port}/').ready()
-        page.page.wait_for_selector('#stage[data-picture=yes]')
-        known = page.names()
-        assert 'cup' in known
-        page.add('something new')
-        page.expect_names(*known, 'something new')
-        assert demo.running and page.errors == []
-        assert demo.stop(signal.SIGINT, timeout=60) == 0
-        assert (tmp_path / 'demo' / 'report.html').exists()
+def test_demonstration_goes_on_with_the_page(browser, start_process, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port = probe.getsockname()[1]
+    demo = start_process(
+        'proemlc', 'demo', '--dashboard', '--port', port, '--output', tmp_path / 'demo',
+        '--lesson-pictures', 6, '--exam-pictures', 6)
+    demo.wait_for(r'Ctrl-C ends it', timeout=240)
+    page = Page(browser, f'http://127.0.0.1:{port}/').ready()
+    page.page.wait_for_selector('#stage[data-picture=yes]')
+    known = page.names()
+    assert 'cup' in known
+    page.add('something new')
+    page.expect_names(*known, 'something new')
+    assert demo.running and page.errors == []
+    assert demo.stop(signal.SIGINT, timeout=60) == 0
+    assert (tmp_path / 'demo' / 'report.html').exists()

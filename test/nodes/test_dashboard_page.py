@@ -3,23 +3,9 @@
 """The page in a real browser, with the real nodes over DDS: teaching and the model."""
 
 import pytest
-from dashboard_stand import Page, Stand, chromium, find_chromium
+from dashboard_stand import Page
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def stand(start_process, ros, tmp_path):
-    find_chromium()
-    running = Stand(start_process, ros, tmp_path)
-    yield running
-    running.listener.close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 import threading
 
 import pytest
-from dashboard_stand import Page, Stand, chromium, find_chromium
+from dashboard_stand import Page
 
 pytestmark = pytest.mark.slow
 TOKEN = 'a-token-that-nobody-guesses'
@@ -26,20 +26,6 @@ FLOOD = """(address) => new Promise((done) => {
   };
   socket.onclose = (event) => done(`closed ${event.code} ${event.reason}`);
 })"""
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def stand(start_process, ros, tmp_path):
-    find_chromium()
-    running = Stand(start_process, ros, tmp_path)
-    yield running
-    running.listener.close()
 
 
 @pytest.fixture

@@ -10,26 +10,12 @@ import statistics
 import subprocess
 
 import pytest
-from dashboard_stand import Page, Stand, chromium, find_chromium, wait_until
+from dashboard_stand import Page, wait_until
 from proemlc_ros.srv import Annotate, RenameLabel
 
 aiohttp = pytest.importorskip('aiohttp')
 pytestmark = pytest.mark.slow
 HOSTILE = '<img src=x onerror=alert(1)>'
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def stand(start_process, ros, tmp_path):
-    find_chromium()
-    running = Stand(start_process, ros, tmp_path)
-    yield running
-    running.listener.close()
 
 
 def call(stand, kind, name, **fields):

@@ -23,13 +23,6 @@ ANNOTATOR = ('--ros-args', '-p', 'annotator:=ann')
 
 
 @pytest.fixture
-def stand(start_process, ros, tmp_path):
-    running = Stand(start_process, ros, tmp_path)
-    yield running
-    running.listener.close()
-
-
-@pytest.fixture
 def terminal(stand):
     opened = Terminal(*TELEOP, *ANNOTATOR)
     opened.wait_for('connected', timeout=90)
