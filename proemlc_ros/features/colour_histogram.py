@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from proemlc_ros.features.colour_moments import luv_of
 from proemlc_ros.features.extractor import Vector, parameter
 from proemlc_ros.features.image_extractor import ImageExtractor, check_between
+from proemlc_ros.features.regions import grid_spans
 
 # Bounds of L*, u*, v* over all sRGB colours; bins exclude their upper end, so these lie outside.
 BOUNDS = (0.0, 100.5, -84.0, 176.0, -135.0, 108.0)
+# Rows at a time, so that the colours stay in the cache.
+STRIP = 64
 
 
 @dataclass
@@ -47,7 +50,11 @@ class ColourHistogram(ImageExtractor):
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
         """Return the histogram of an image, (rows, columns) grey or (rows, columns, 3) RGB."""
-        luv = luv_of(self.cropped(sample), self.white_level)
+        image = self.cropped(sample)
         bins = [self.light_bins, self.colour_bins, self.colour_bins]
-        counts = cv2.calcHist([luv], [0, 1, 2], None, bins, list(BOUNDS))
-        return np.asarray(np.sqrt(counts.ravel() / (luv.shape[0] * luv.shape[1])), np.float32)
+        counts = np.zeros(bins, np.float32)
+        for rows in grid_spans(image.shape[0], -(-image.shape[0] // STRIP)):
+            luv = luv_of(image[rows], self.white_level)
+            cv2.calcHist([luv], [0, 1, 2], None, bins, list(BOUNDS), counts, accumulate=True)
+        pixels = image.shape[0] * image.shape[1]
+        return np.asarray(np.sqrt(counts.ravel() / pixels), np.float32)

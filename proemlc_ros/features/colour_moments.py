@@ -58,12 +58,14 @@ class ColourMoments(ImageExtractor):
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
         """Return the moments of an image, (rows, columns) grey or (rows, columns, 3) RGB."""
-        luv = luv_of(self.cropped(sample), self.white_level)
-        rows = grid_spans(luv.shape[0], self.grid)
-        columns = grid_spans(luv.shape[1], self.grid)
-        # One pass a block, summed in double precision by OpenCV: (blocks, moment, band).
-        moments = np.array([
-            cv2.meanStdDev(luv[row, column]) for row in rows for column in columns])[..., 0]
+        image = self.cropped(sample)
+        columns = grid_spans(image.shape[1], self.grid)
+        found = []
+        for rows in grid_spans(image.shape[0], self.grid):
+            # A row of blocks at a time stays in the cache; OpenCV sums in double precision.
+            luv = luv_of(image[rows], self.white_level)
+            found += [cv2.meanStdDev(luv[:, column]) for column in columns]
+        moments = np.array(found)[..., 0]  # (blocks, moment, band)
         scaled = np.stack([
             (moments[:, 0] - LOWEST) / SPAN,
             moments[:, 1] ** 2 / LARGEST_VARIANCE,
