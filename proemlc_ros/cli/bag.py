@@ -18,12 +18,13 @@ from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.topics import Topic
 from proemlc_ros.bags.writing import STORAGES
 from proemlc_ros.conversions import FEATURES_TYPE
-from proemlc_ros.errors import BagError, ParameterError
+from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.datasets import DataSet, find_dataset, read_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.teaching.moments import Vector
 
 from .info import show_bag
+from .number_types import not_negative, positive
 from .progress import ProgressBar
 
 
@@ -36,10 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     info = commands.add_parser('info', help='show what is in a recording')
     info.add_argument('bags', nargs='+', type=Path, metavar='BAG')
     play = commands.add_parser('play', help='publish a recording (needs ROS 2)')
+    play.description = 'Publishes a recording on its topics, in its own time.'
     play.add_argument('bag', type=Path, metavar='BAG')
-    play.add_argument('--rate', type=float, default=1.0, metavar='X', help='speed; default 1')
-    play.add_argument('--wait', type=float, default=10.0, metavar='SECONDS',
-                      help='how long to wait for subscribers before the first message')
+    play.add_argument('--rate', type=positive, default=1.0, metavar='X', help='speed; default 1')
+    play.add_argument('--wait', type=not_negative, default=10.0, metavar='SECONDS',
+                      help='how long to wait for subscribers before the first message; '
+                           'default 10')
     play.add_argument('--best-effort', action='store_true',
                       help='use what is readable of a damaged recording')
 
@@ -55,20 +58,20 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('data', type=Path, metavar='DATA',
                         help='an ARFF or CSV file, or a folder with --name')
     parser.add_argument('--name', metavar='SET', help='data set in the folder, such as scene')
-    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG',
+                        help='folder of the new recording')
     parser.add_argument('--pattern', metavar='N+N+...',
                         help='how many labels appear when, such as 4+1+1; default: all at once')
     parser.add_argument('--label-columns', type=int, metavar='N',
                         help='the last N columns (negative: the first) are labels')
-    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap')
-    parser.add_argument('--rate', type=float, default=10.0, metavar='HZ',
+    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
+                        help='format of the new recording; default mcap')
+    parser.add_argument('--rate', type=positive, default=10.0, metavar='HZ',
                         help='samples a second; default 10')
     parser.add_argument('--seed', type=int, default=0, help='of the order of the samples')
 
 
 def _make(args: argparse.Namespace) -> int:
-    if not args.rate > 0:
-        raise ParameterError(f'--rate is {args.rate:g}; it must be above 0')
     data = (find_dataset(args.data, args.name) if args.name
             else read_dataset(args.data, args.label_columns))
     count = len(data.label_names)
@@ -95,15 +98,17 @@ def _add_annotate(parser: argparse.ArgumentParser) -> None:
         'Copies a recording and adds annotations. The CSV file has the columns start (or time), '
         'labels (separated by ";"), and if wanted end (a span instead of a moment), absent, '
         'complete.')
-    parser.add_argument('bag', type=Path, metavar='BAG')
-    parser.add_argument('labels', type=Path, metavar='CSV')
-    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG')
+    parser.add_argument('bag', type=Path, metavar='BAG', help='the recording; it is not changed')
+    parser.add_argument('labels', type=Path, metavar='CSV', help='what it shows when')
+    parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG',
+                        help='folder of the new recording')
     parser.add_argument('--topic', metavar='TOPIC', help='what the labels are about; default: the '
                         'feature vectors, or the only sensor')
     parser.add_argument('--absolute', action='store_true',
                         help='times are dates in seconds, not seconds from the beginning')
     parser.add_argument('--annotator', default='', metavar='NAME', help='who says so')
-    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap')
+    parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
+                        help='format of the new recording; default mcap')
     parser.add_argument('--best-effort', action='store_true',
                         help='use what is readable of a damaged recording')
 

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         'Tells what is in a model file (.npz), a recording (rosbag2 folder, .db3 or .mcap) or the '
         'journal of a node, with a picture of the labels over time.')
-    parser.add_argument('paths', nargs='+', type=Path, metavar='PATH')
+    parser.add_argument('paths', nargs='+', type=Path, metavar='PATH',
+                        help='a model, a recording or a journal')
     parser.add_argument('--strict', action='store_true',
                         help='refuse damaged recordings instead of showing what is readable')
 

@@ -16,6 +16,8 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.errors import ModelFileError, ParameterError
 
+from .number_types import not_negative
+
 _WORDS = {'true': True, 'false': False, 'none': None}
 
 
@@ -110,7 +112,7 @@ def add_bag_arguments(parser: argparse.ArgumentParser) -> None:
                        help='make features from a sensor topic; may be repeated')
     group.add_argument('--sensors', type=Path, metavar='FILE',
                        help='make features as this parameter file of the feature node says')
-    group.add_argument('--tolerance', type=float, default=0.0, metavar='SECONDS',
+    group.add_argument('--tolerance', type=not_negative, default=0.0, metavar='SECONDS',
                        help='how far the stamps of annotation and features may differ')
     group.add_argument('--best-effort', action='store_true',
                        help='use what is readable of damaged recordings')

@@ -18,6 +18,7 @@ from proemlc_ros.evaluation.paper.sources import Source, own_source
 from proemlc_ros.evaluation.rivals import MODULES, rival_class
 
 from .label_columns import label_columns
+from .number_types import at_least_one
 from .progress import ProgressBar
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
@@ -45,13 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group('runs')
     runs.add_argument('--methods', default='all', metavar='NAMES',
                       help=f'"all", "ours", or some of: {", ".join(MODULES)}')
-    runs.add_argument('--folds', type=int, default=10, metavar='N', help='(default: %(default)s)')
-    runs.add_argument('--rival-folds', type=int, metavar='N',
+    runs.add_argument('--folds', type=at_least_one, default=10, metavar='N',
+                      help='of the cross-validation (default: %(default)s)')
+    runs.add_argument('--rival-folds', type=at_least_one, metavar='N',
                       help='run rivals on the first N folds only')
-    runs.add_argument('--chunk', type=int, default=1, metavar='N',
+    runs.add_argument('--chunk', type=at_least_one, default=1, metavar='N',
                       help='samples learnt at once (default: one by one)')
-    runs.add_argument('--seed', type=int, default=0, metavar='N')
-    runs.add_argument('--jobs', type=int, default=1, metavar='N', help='processes to use')
+    runs.add_argument('--seed', type=int, default=0, metavar='N',
+                      help='of folds, streams and methods')
+    runs.add_argument('--jobs', type=at_least_one, default=1, metavar='N', help='processes to use')
     runs.add_argument('--quick', action='store_true',
                       help='a part of the data, two folds, small networks: under a minute')
     output = parser.add_argument_group('output')
@@ -77,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    if args.jobs < 1 or args.chunk < 1:
-        raise ParameterError('--jobs and --chunk must be at least 1')
+    if args.folds < 2:
+        raise ParameterError(f'--folds is {args.folds}; at least 2 are needed')
     if args.files:
         sources = tuple(own_source(path, label_columns(args.labels), tuple(args.pattern))
                         for path in args.files)

@@ -17,6 +17,7 @@ from proemlc_ros.evaluation.datasets import read_dataset
 from proemlc_ros.evaluation.report import Page, Series, line_chart
 
 from .label_columns import label_columns
+from .model_options import check_folder_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Choose, print and write; return the exit code."""
     sizes = _sizes(args.sizes)
+    check_folder_of(args.plot, args.json)
     data = read_dataset(args.file, label_columns(args.labels))
     if args.samples is not None:
         if not 2 <= args.samples <= len(data):

@@ -20,6 +20,7 @@ from .model_options import (
     load_model,
     model_settings,
 )
+from .number_types import at_least_one
 from .progress import ProgressBar
 
 
@@ -29,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'Learns from recordings and journals, streaming and in constant memory. The result does '
         'not depend on the order of the recordings, nor on where they are read; a hidden layer '
         'that is drawn from samples takes the first ones.')
-    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG')
+    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
+                        help='a recording or a journal')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
                         help='where to save the model (.npz)')
     parser.add_argument('--model', type=Path, metavar='FILE', help='go on with a saved model')
@@ -37,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='where the recordings are read; default: in this process')
     parser.add_argument('--scheduler', default='', metavar='ADDRESS',
                         help='of a Dask cluster; default: processes on this machine')
-    parser.add_argument('--workers', type=int, default=2, metavar='N',
+    parser.add_argument('--workers', type=at_least_one, default=2, metavar='N',
                         help='processes on this machine for --engine dask; default 2')
     add_model_arguments(parser)
     add_bag_arguments(parser)

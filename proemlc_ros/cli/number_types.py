@@ -1,0 +1,61 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers on a command line, refused at once where they make no sense: `type=` of argparse."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentTypeError
+
+
+def at_least_one(text: str) -> int:
+    """Return a whole number from 1 on.
+
+    >>> at_least_one('12')
+    12
+    """
+    value = _whole(text)
+    if value < 1:
+        raise ArgumentTypeError(f'{text} is below 1')
+    return value
+
+
+def port(text: str) -> int:
+    """Return a port; 0 lets the system choose one."""
+    value = _whole(text)
+    if not 0 <= value <= 65535:
+        raise ArgumentTypeError(f'{text} is no port; expected 0 to 65535')
+    return value
+
+
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    value = _real(text)
+    if not value > 0:
+        raise ArgumentTypeError(f'{text} is not above 0')
+    return value
+
+
+def not_negative(text: str) -> float:
+    """Return a number from 0 on."""
+    value = _real(text)
+    if value < 0:
+        raise ArgumentTypeError(f'{text} is below 0')
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f'{text!r} is no whole number') from None
+
+
+def _real(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentTypeError(f'{text!r} is no number')
+    return value
