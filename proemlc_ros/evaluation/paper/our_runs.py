@@ -101,13 +101,11 @@ def run_paper(data: DataSet, fold: Fold, patterns: tuple[str, ...], chunk: int, 
 
 
 def paper_size(stream: Stream, quick: bool) -> int:
-    """Return the number of neurons with the least left-out error on the initial block."""
-    block = slice(None, stream.block)
+    """Return the number of neurons with the least left-out error on the training fold."""
     # Without a ridge an initial block must hold clearly more samples than there are neurons.
     most = max(1, round(_MOST_PER_SAMPLE * stream.block))
     sizes = sorted({min(size, most) for size in (_PAPER_SIZES[:3] if quick else _PAPER_SIZES)})
-    points = try_candidate(stream.X[block], stream.truth[block], _PAPER_CANDIDATE, sizes,
-                           [_NEARLY_NO_RIDGE])
+    points = try_candidate(stream.X, stream.truth, _PAPER_CANDIDATE, sizes, [_NEARLY_NO_RIDGE])
     return min(points, key=lambda point: point.left_out_square).options.hidden_size
 
 
