@@ -55,6 +55,6 @@ class ColourHistogram(ImageExtractor):
         counts = np.zeros(bins, np.float32)
         for rows in grid_spans(image.shape[0], -(-image.shape[0] // STRIP)):
             luv = luv_of(image[rows], self.white_level)
-            cv2.calcHist([luv], [0, 1, 2], None, bins, list(BOUNDS), counts, accumulate=True)
+            counts += cv2.calcHist([luv], [0, 1, 2], None, bins, list(BOUNDS))
         pixels = image.shape[0] * image.shape[1]
         return np.asarray(np.sqrt(counts.ravel() / pixels), np.float32)
