@@ -11,21 +11,21 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from proemlc_ros.msg import LabelAnnotation, Prediction  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.qos import QoSProfile  # noqa: E402
-from rosbags.highlevel import AnyReader  # noqa: E402
+from proemlc_ros.msg import LabelAnnotation, Prediction
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
+from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.making import make_bag  # noqa: E402
-from proemlc_ros.bags.recording import Recording  # noqa: E402
-from proemlc_ros.cli.main import main  # noqa: E402
-from proemlc_ros.conversions import stamp_of  # noqa: E402
-from proemlc_ros.core import ProEMLC  # noqa: E402
-from proemlc_ros.evaluation.datasets import find_dataset  # noqa: E402
-from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern  # noqa: E402
-from proemlc_ros.evaluation.outcomes import OutcomeTally  # noqa: E402
-from proemlc_ros.nodes.bag_player import BagPlayer  # noqa: E402
-from proemlc_ros.teaching.moments import Annotation  # noqa: E402
+from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.cli.main import main
+from proemlc_ros.conversions import stamp_of
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.evaluation.datasets import find_dataset
+from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
+from proemlc_ros.evaluation.outcomes import OutcomeTally
+from proemlc_ros.nodes.bag_player import BagPlayer
+from proemlc_ros.teaching.moments import Annotation
 
 SETTINGS = {'hidden_size': 200, 'seed': 7}
 
