@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's door, tried with a real browser against the real node."""
 
+import asyncio
 import functools
 import http.server
+import shutil
 import signal
+import subprocess
 import threading
 
 import pytest
 from dashboard_stand import Page
 
+aiohttp = pytest.importorskip('aiohttp')
 pytestmark = pytest.mark.slow
 TOKEN = 'a-token-that-nobody-guesses'
 
@@ -73,6 +77,27 @@ def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     linked.expect('#message', 'Learnt: cup')
     page.expect_names('cup')
     assert dashboard.stop(signal.SIGINT) == 0
+
+
+def test_https(start_process, tmp_path):
+    openssl = shutil.which('openssl') or pytest.skip('needs openssl, to make a certificate')
+    key, certificate = tmp_path / 'key.pem', tmp_path / 'certificate.pem'
+    subprocess.run(
+        [openssl, 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost',
+         '-keyout', key, '-out', certificate], check=True, capture_output=True)
+    dashboard = start_process(
+        'dashboard_node', '--ros-args', '-p', 'port:=0', '-p', f'tls_certificate:={certificate}',
+        '-p', f'tls_key:={key}')
+    address = dashboard.wait_for(r'Dashboard: (https://\S+)/', timeout=90)[1]
+
+    async def visit():
+        async with aiohttp.ClientSession(address, headers={'Origin': address}) as browser, \
+                browser.get('/', ssl=False) as answer, \
+                browser.ws_connect('/ws', ssl=False) as page:
+            return answer.status, (await page.receive(timeout=10)).type
+
+    assert asyncio.run(visit()) == (200, aiohttp.WSMsgType.TEXT)
+    assert dashboard.stop(signal.SIGTERM) == 0
 
 
 @pytest.mark.parametrize(('parameters', 'words'), [

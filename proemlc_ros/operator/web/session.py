@@ -53,13 +53,22 @@ class Session:
         self._wake.set()
 
     async def run(self) -> None:
-        """Serve the page until it goes away or misbehaves."""
-        sender = asyncio.create_task(self._send_changes())
+        """Serve the page until it goes away or misbehaves.
+
+        Raises:
+            ConnectionError: the page went away in the middle of a message.
+        """
+        tasks = [asyncio.create_task(self._send_changes()),
+                 asyncio.create_task(self._take_requests())]
         try:
-            await self._take_requests()
+            # Whichever fails ends the session: a page that is told nothing must connect anew.
+            finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            sender.cancel()
-            await asyncio.gather(sender, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in finished:
+            task.result()
 
     async def _send_changes(self) -> None:
         while True:
