@@ -19,7 +19,7 @@ from .replay import Replay
 from .result import Result, result_of
 
 # Bytes of a recording from which on a process beside pays for its start.
-_LONG = 10_000_000
+_LONG = 50_000_000
 
 
 @dataclass(frozen=True)

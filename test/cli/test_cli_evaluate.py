@@ -135,5 +135,6 @@ def test_features_as_the_feature_node_makes_them(proemlc, shared, tmp_path):
                              '--predictions', tmp_path / 'p.csv')
     assert (code, err) == (0, '')
     assert len((tmp_path / 'p.csv').read_text().splitlines()) == 278
-    code, _, err = proemlc('evaluate', lidar, '--sensors', tmp_path / 'none.yaml')
+    code, _, err = proemlc('evaluate', lidar, '--sensors', tmp_path / 'none.yaml',
+                           '--predictions', tmp_path / 'p.csv')
     assert code == 1 and 'none.yaml' in err
