@@ -48,8 +48,9 @@ class Outcome:
 
     @property
     def hamming(self) -> float:
-        """Loss over everything so far, over the labels that were taught or shown."""
-        return float(self.wrong.mean()) if len(self.wrong) else float('nan')
+        """Mean loss of all pictures so far, each over the labels introduced by then."""
+        losses = self._losses(np.arange(len(self.pictures)))
+        return float(losses.mean()) if len(losses) else float('nan')
 
     @property
     def exam_loss(self) -> float:
@@ -69,9 +70,7 @@ class Outcome:
     def curve(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return numbers and the rolling loss of the lessons' pictures, over taught labels."""
         rows = np.flatnonzero(~self._exam)
-        losses = np.array([
-            self.wrong[row, :self._lesson[row] + 1].mean() for row in rows], float)
-        return self._numbers(rows), rolling_mean(losses)
+        return self._numbers(rows), rolling_mean(self._losses(rows))
 
     def label_curve(self, label: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return numbers and the rolling loss of one label, from the lesson that introduced it."""
@@ -84,6 +83,9 @@ class Outcome:
         firsts = [next(p.number for p in self.curriculum.pictures if p.lesson == lesson)
                   for lesson in range(len(self.curriculum.labels))]
         return list(zip(firsts, self.curriculum.labels))
+
+    def _losses(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.array([self.wrong[row, :self._lesson[row] + 1].mean() for row in rows], float)
 
     def _numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.array([self.pictures[row].number for row in rows], np.int64)

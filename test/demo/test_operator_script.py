@@ -64,6 +64,13 @@ def test_losses_of_the_perfect_and_of_the_silent():
     assert silent.exam_loss == pytest.approx(sum(len(p.objects) for p in exam) / len(exam) / 8)
 
 
+def test_the_loss_so_far_counts_only_labels_introduced_by_then():
+    script = OperatorScript(CURRICULUM)
+    script.see(0, ('cup',), (), 0.0)
+    wrong = CURRICULUM.pictures[0].objects != ('cup',)
+    assert Outcome(CURRICULUM, script.records).hamming == float(wrong)
+
+
 def test_lesson_losses_compare_the_first_with_the_last_third():
     def late(picture):
         return picture.objects if picture.number % 20 >= 14 else ()
