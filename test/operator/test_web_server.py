@@ -342,4 +342,4 @@ def test_number_of_pages_and_of_requests_is_limited():
             async with stand.browser.get('/icon.svg') as answer:
                 statuses.add(answer.status)
         assert statuses == {200, 429}
-    in_stand(test, max_sessions=2, max_http_rate=30.0)
+    in_stand(test, max_sessions=2, max_http_rate=5.0)

@@ -53,35 +53,39 @@ class Session:
         self._wake.set()
 
     async def run(self) -> None:
-        """Serve the page until it goes away or misbehaves.
-
-        Raises:
-            ConnectionError: the page went away in the middle of a message.
-        """
-        tasks = [asyncio.create_task(self._send_changes()),
-                 asyncio.create_task(self._take_requests())]
+        """Serve the page until it goes away or misbehaves."""
+        sender = asyncio.create_task(self._send_changes())
+        taker = asyncio.create_task(self._take_requests())
         try:
-            # Whichever fails ends the session: a page that is told nothing must connect anew.
-            finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sender, taker}, return_when=asyncio.FIRST_COMPLETED)
+            # A fault of ours ends the session: a page that is told nothing must connect anew.
+            if not sender.done() or sender.exception() is None:
+                await taker
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for task in finished:
-            task.result()
+            sender.cancel()
+            taker.cancel()
+            await asyncio.gather(sender, taker, return_exceptions=True)
+        if not sender.cancelled():
+            sender.result()
 
     async def _send_changes(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
             changed, self._changed = self._changed, set()
-            for topic in ORDER:
-                message = self._payloads.payload(topic) if topic in changed else None
-                if isinstance(message, bytes):
-                    await self._socket.send_bytes(message)
-                elif message is not None:
-                    await self._socket.send_str(message)
+            try:
+                await self._tell(changed)
+            except ConnectionError:
+                return  # The page has gone, or is being sent away: the other task will notice.
             await asyncio.sleep(self._period)
+
+    async def _tell(self, topics: set[Topic]) -> None:
+        for topic in ORDER:
+            message = self._payloads.payload(topic) if topic in topics else None
+            if isinstance(message, bytes):
+                await self._socket.send_bytes(message)
+            elif message is not None:
+                await self._socket.send_str(message)
 
     async def _take_requests(self) -> None:
         async for message in self._socket:
