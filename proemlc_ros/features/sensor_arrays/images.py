@@ -62,7 +62,7 @@ def image_array(message: Any) -> NDArray[Any]:
         raise BadSensorDataError(
             'unknown_encoding',
             f'image encoding {message.encoding!r} is not known, only {", ".join(ENCODINGS)}; '
-            'image_proc converts Bayer and YUV images')
+            'convert it to rgb8 first (image_proc does so for Bayer images)')
     rows = pixel_rows(message, encoding)
     pixels = rows
     if encoding.type == 'u2':
