@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +33,18 @@ SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 _HOUSEKEEPING_PERIOD = 0.1
 _DIAGNOSTICS_PERIOD = 1.0
+
+
+def _faults_logged(transition: Callable[..., Any]) -> Callable[..., Any]:
+    """Log an unexpected error of a transition; rclpy turns it into a failure without a word."""
+    @wraps(transition)
+    def logged(node: LifecycleNode, state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return transition(node, state)
+        except Exception:
+            node.get_logger().error(f'{transition.__name__} failed:\n{traceback.format_exc()}')
+            raise
+    return logged
 
 
 class ClassifierNode(LifecycleNode):
@@ -64,6 +78,7 @@ class ClassifierNode(LifecycleNode):
         """Save everything and let go."""
         self._close()
 
+    @_faults_logged
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the model directory, resume, and create the topics and services."""
         try:
@@ -82,6 +97,7 @@ class ClassifierNode(LifecycleNode):
         self._state_name = 'inactive'
         return super().on_configure(state)
 
+    @_faults_logged
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to predict and to learn."""
         result = super().on_activate(state)
@@ -90,6 +106,7 @@ class ClassifierNode(LifecycleNode):
         self._interface.publish_labels()
         return result
 
+    @_faults_logged
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop predicting and learning; what was learnt stays."""
         self._interface.active = False
@@ -97,12 +114,14 @@ class ClassifierNode(LifecycleNode):
         self._classroom.forget_moments()
         return super().on_deactivate(state)
 
+    @_faults_logged
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Save everything and take topics and services down."""
         self._close()
         self._state_name = 'unconfigured'
         return super().on_cleanup(state)
 
+    @_faults_logged
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Save everything, for good."""
         self._close()
@@ -119,11 +138,13 @@ class ClassifierNode(LifecycleNode):
         if self._jump_handle is not None:
             self._jump_handle.unregister()
             self._jump_handle = None
-        interface, self._interface, self._classroom = self._interface, None, None
-        if interface is None:
+        # Configuring may have failed between the two.
+        open_parts = self._interface or self._classroom
+        self._interface = self._classroom = None
+        if open_parts is None:
             return
         try:
-            interface.close()
+            open_parts.close()
         except (ProEMLCError, OSError) as error:
             self.get_logger().error(f'While closing: {text_of(error)}')
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.teaching.matching import NANOSECONDS, MatchingRules, StampMatcher, seconds
@@ -145,6 +145,7 @@ def test_clearing_refuses_what_waits():
 events = st.lists(st.tuples(st.booleans(), st.integers(1, 40), st.integers(0, 3)), max_size=60)
 
 
+@settings(deadline=None)
 @given(events, st.sampled_from([0.0, 0.15, 1.0]))
 def test_the_same_events_give_the_same_answers_and_each_annotation_one(sequence, tolerance):
     def play():
