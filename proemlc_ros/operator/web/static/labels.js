@@ -8,9 +8,17 @@ import { press } from './teaching.js';
 import { on, shown, state } from './state.js';
 
 const FIRST = 100;
+const FIRST_DRAWN = 20;
 let showAll = false;
 let rows = [];
 let pressed = null;
+
+// Scores change many times a second; only rows that can be seen are drawn.
+const rowOf = new WeakMap();
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) rowOf.get(entry.target).visible = entry.isIntersecting;
+  drawScores();
+}, { rootMargin: '200px' });
 
 const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
@@ -36,6 +44,9 @@ function makeRow({ name, index }, place) {
     make('span', { class: 'bar', 'aria-hidden': 'true' }, row.fill, row.tick));
   const more = make('button', { type: 'button', class: 'more', 'aria-label': `Rename or remove ${name}`, onclick: () => openLabel(name) }, '⋯');
   row.item = make('li', {}, row.button, ...(index < 0 ? [] : [more]));
+  row.visible = place < FIRST_DRAWN;
+  rowOf.set(row.item, row);
+  watcher.observe(row.item);
   return row;
 }
 
@@ -57,6 +68,7 @@ function drawList() {
   const same = rows.length === visible.length
     && rows.every((row, place) => row.name === visible[place].name && row.index === visible[place].index);
   if (!same) {
+    watcher.disconnect();
     rows = visible.map(makeRow);
     $('label-list').replaceChildren(...rows.map((row) => row.item));
     rows.find((row) => row.name === focused)?.button.focus();
@@ -78,7 +90,7 @@ function drawScores() {
   const { labels, held } = state;
   const current = sight && sight.version === labels.version && sight.scores.length === labels.names.length;
   const seen = new Set(sight?.predicted ?? []);
-  for (const row of rows) {
+  for (const row of rows.filter(({ visible }) => visible)) {
     const score = current && row.index >= 0 ? sight.scores[row.index] : null;
     const mark = held?.marks.get(row.name);
     row.fill.style.transform = `scaleX(${score === null ? 0 : share(score)})`;
