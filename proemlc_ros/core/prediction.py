@@ -21,6 +21,16 @@ class Classification(NamedTuple):
     novelty: float  # 0: well known, 1: nothing like it was learnt
     names: tuple[str, ...]  # of all known labels, in the order of scores
     threshold: float  # the score above which a label was predicted
+    at_least: int  # how many of the best were predicted whatever their score: 0 or 1
+
+    def with_offset(self, offset: float) -> Classification:
+        """Return the same decided with another threshold: higher by offset, or lower."""
+        threshold = self.threshold + offset
+        order = np.argsort(-self.scores, kind='stable')
+        labels = [self.names[column] for column in order if self.scores[column] > threshold]
+        if not labels and self.at_least and self.labels:
+            labels = [self.labels[0]]
+        return self._replace(labels=tuple(labels), threshold=threshold)
 
 
 def scores(learner: Learner, rows: Rows) -> Array:
@@ -59,7 +69,7 @@ def classify(learner: Learner, vector: Array) -> Classification:
     _, leverage = probe.gain(learner.ridge)
     return Classification(choose(learner, outputs + learner.labels.handicap), outputs.copy(),
                           novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names),
-                          learner.thresholds.choice.threshold)
+                          *learner.thresholds.choice)
 
 
 def choose(learner: Learner, judged: Array) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class Readable:
             if learner is None:
                 names = tuple(self._stage.labels.names)
                 return Classification((), np.zeros(len(names), self.options.dtype), 1.0, names,
-                                      0.0)
+                                      0.0, 0)
             return prediction.classify(learner, vector)
 
     def hidden(self, X: object) -> Array:

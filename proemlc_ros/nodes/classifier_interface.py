@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -43,6 +44,7 @@ class ClassifierInterface:
         self._classroom = classroom
         self._refusals = refusals
         self._labels_changed = False
+        self._announcing = threading.Lock()
         self._jumps = 0
         on_features = (self._on_features if values.input_type == 'FeatureVector'
                        else self._on_array)
@@ -137,8 +139,14 @@ class ClassifierInterface:
 
     def publish_labels(self) -> None:
         """Announce the labels as they are now."""
-        self._labels_changed = False
-        self.topics.publish_labels(self._now(), self._classroom.session.pupil.label_state())
+        # One at a time, or an older state could be the last that is announced.
+        with self._announcing:
+            self._labels_changed = False
+            self.topics.publish_labels(self._now(), self._classroom.session.pupil.label_state())
+
+    def follow_parameters(self) -> None:
+        """Announce thresholds that parameters may have changed."""
+        self._labels_changed = True
 
     def keep_house(self) -> None:
         """Do what is due: held annotations, snapshots, counts that changed."""

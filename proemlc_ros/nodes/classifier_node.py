@@ -179,6 +179,7 @@ class ClassifierNode(LifecycleNode):
         self._refusal_log.period = values.warning_period
         if self._classroom is not None:
             apply_parameters(self._classroom, values)
+            self._interface.follow_parameters()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -28,6 +28,8 @@ MODEL_PARAMETERS = (
              'never forgets', 0.5, 1.0),
     Declared('threshold', _MODEL.threshold, 'rule for the score above which a label is predicted',
              choices=THRESHOLDS),
+    Declared('threshold_offset', 0.0, 'added to that score: above 0 names fewer labels, below 0 '
+             'more', -2.0, 2.0, runtime=True),
     Declared('warmup', 0, 'samples that fix a hidden layer which depends on the first ones; 0: '
              'chosen by itself', 0, 1_000_000),
     Declared('width', 0, 'values of a feature vector; 0: those of the first one', 0, 10_000_000),

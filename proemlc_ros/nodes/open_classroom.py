@@ -94,6 +94,7 @@ def _differences(model: ProEMLC, values: SimpleNamespace) -> list[str]:
 
 def apply_parameters(classroom: Classroom, values: SimpleNamespace) -> None:
     """Bring a classroom in step with the parameters that may change at run time."""
+    classroom.session.pupil.threshold_offset = values.threshold_offset
     limits: Limits = classroom.session.limits
     limits.max_labels = values.max_labels
     limits.max_label_length = values.max_label_length

@@ -83,7 +83,7 @@ class Classroom:
             self._follow_model()
             self.intake.check(moment)
         pupil = self.session.pupil
-        found = pupil.model.classify(moment.data)
+        found = pupil.classify(moment.data)
         return Verdict(found, pupil.version_for(found.names))
 
     def keep(self, moment: Moment) -> None:

@@ -11,7 +11,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.prediction import Classification
 from proemlc_ros.errors import UndoError
 from proemlc_ros.teaching.lessons import Lesson, LessonStack
 from proemlc_ros.teaching.moments import Annotation
@@ -41,6 +45,8 @@ class Pupil:
     def __init__(self, model: ProEMLC, undo_depth: int = 100, window: int = 200) -> None:
         self.model = model
         self.extractor = ''
+        # Added to the threshold that the model has learnt: above 0 names fewer labels.
+        self.threshold_offset = 0.0
         self.hamming = RollingHamming(window)
         self.lessons = LessonStack(undo_depth)
         self._window = window
@@ -59,14 +65,24 @@ class Pupil:
         """Version of the label set; raised whenever the names or their order change."""
         return self._follow_labels()
 
+    def classify(self, features: NDArray[np.floating]) -> Classification:
+        """Say what a vector shows.
+
+        Raises:
+            ProEMLCError: the vector cannot be used.
+        """
+        found = self.model.classify(features)
+        return found.with_offset(self.threshold_offset) if self.threshold_offset else found
+
     def label_state(self) -> LabelState:
         """Return the labels, their counts and thresholds."""
         model = self.model
         names = tuple(model.labels)
         size = len(names)
+        thresholds = model.thresholds[:size] + self.threshold_offset
         return LabelState(names, tuple(model.counts[:size]),
-                          tuple(map(float, model.thresholds[:size])), model.samples,
-                          self.version_for(names))
+                          tuple(map(float, thresholds)),
+                          model.samples, self.version_for(names))
 
     def learn(self, number: int, annotation: Annotation) -> tuple[str, ...]:
         """Test, then train.
@@ -82,7 +98,7 @@ class Pupil:
             ProEMLCError: the model refuses it and is as before.
         """
         known = self.model.labels
-        predicted = self.model.classify(annotation.features).labels
+        predicted = self.classify(annotation.features).labels
         introduced = self.model.learn(annotation.features, annotation.labels,
                                       absent=annotation.absent, complete=annotation.complete)
         self.hamming.add(predicted, annotation, known)

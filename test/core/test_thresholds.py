@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proemlc_ros.core.prediction import Classification
 from proemlc_ros.core.thresholds import CANDIDATES, Choice, Thresholds, best_choice
 
 RANDOM = np.random.default_rng(0)
@@ -134,3 +135,13 @@ def test_a_copy_is_independent_even_of_pending_evidence():
     thresholds.choose(), twin.choose()
     assert thresholds.samples == twin.samples == 90
     assert not np.array_equal(thresholds.gain, twin.gain)
+
+
+def test_an_offset_decides_again_and_keeps_the_rule_of_at_least_one():
+    scores, names = np.array([0.4, -0.2, 0.1]), ('cup', 'plate', 'red')
+    found = Classification(('cup', 'red'), scores, 0.5, names, 0.0, 0)
+    assert found.with_offset(-0.3).labels == ('cup', 'red', 'plate')
+    strict = found.with_offset(0.2)
+    assert strict.labels == ('cup',) and strict.threshold == 0.2
+    assert found.with_offset(0.5).labels == ()
+    assert found._replace(at_least=1).with_offset(0.5).labels == ('cup',)

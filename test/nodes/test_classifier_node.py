@@ -267,8 +267,15 @@ def test_parameters_are_described_checked_and_applied(classifier):
     assert not partner.annotate(10.3, ['cup']).success
     assert set_parameter('match_tolerance', 0.4).successful
     assert partner.annotate(10.3, ['cup']).success
-    assert set_parameter('max_labels', 1).successful
-    assert not partner.annotate(10.0, ['plate']).success
+    assert partner.predict(12.0, values_of(1)).labels == ['cup']
+    assert not set_parameter('threshold_offset', 3.0).successful
+    assert set_parameter('threshold_offset', -2.0).successful
+    assert partner.annotate(11.0, ['plate']).success
+    # Every score is above such a threshold.
+    assert sorted(partner.predict(13.0, values_of(1)).labels) == ['cup', 'plate']
+    partner.spin_until(lambda: partner.heard['labels'][-1].thresholds[0] < -1.0)
+    assert set_parameter('max_labels', 2).successful
+    assert not partner.annotate(10.0, ['fork']).success
 
 
 def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path):
