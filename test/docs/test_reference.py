@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference pages have every parameter; that of the classifier is tested in test/nodes."""
 
+import ast
 import re
+import sys
 
 import pytest
 from pages import ROOT
@@ -58,3 +60,24 @@ def test_every_command_is_shown_somewhere():
     pages = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'docs').glob('*.md'))
     for name in COMMANDS:
         assert f'proemlc {name}' in pages, name
+
+
+def test_every_dependency_has_its_reason():
+    names = {'numpy': 'NumPy', 'scipy': 'SciPy', 'cv2': 'OpenCV', 'sklearn': 'scikit-learn',
+             'distributed': 'Dask', 'ruamel': 'ruamel.yaml'}
+    reasons = page('architecture.md').partition('## Dependencies')[2]
+    for module in outside_modules():
+        shown = '`*_msgs`' if module.endswith('_msgs') else names.get(module, module)
+        assert shown in reasons, f'docs/architecture.md does not say why {shown} is needed'
+
+
+def outside_modules():
+    """Return the modules that the package imports and Python does not bring."""
+    found = set()
+    for path in (ROOT / 'proemlc_ros').rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition('.')[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module.partition('.')[0])
+    return found - sys.stdlib_module_names - {'proemlc_ros', 'builtin_interfaces'}
