@@ -156,24 +156,32 @@ def test_latency_from_press_to_changed_prediction(browser, stand):
     for letter in 'BCDEFGHIJKLMNOPQRSTUVWXYZ':
         stand.listener.show(letter)  # unlike all before, and the robot is told that it is wrong
         times.append(page.page.evaluate(PRESS_AND_WAIT))
-    print(f'\npress to changed prediction on the page, 500 hidden, {len(times)} presses: '
-          f'p50 {statistics.median(times):.0f} ms, '
-          f'p95 {statistics.quantiles(times, n=20)[-1]:.0f} ms, max {max(times):.0f} ms')
+    for what, values in zip(('acknowledged as durable', 'changed prediction'), zip(*times)):
+        print(f'\npress to {what} on the page, 500 hidden, {len(values)} presses: '
+              f'p50 {statistics.median(values):.0f} ms, '
+              f'p95 {statistics.quantiles(values, n=20)[-1]:.0f} ms, max {max(values):.0f} ms')
     assert page.errors == []
 
 
-# Presses a button and waits until the page shows another score than before.
-PRESS_AND_WAIT = """async (button) => {
+# Says the contrary of what is predicted, and waits until the page shows another score.
+PRESS_AND_WAIT = """async () => {
   const row = document.querySelector('.label-row');
   const score = () => parseFloat(row.querySelector('.facts').textContent);
   const before = score();
+  const message = document.getElementById('message');
+  message.textContent = '';
+  let acknowledged = null;
+  let changed = null;
   const start = performance.now();
   (before < 0 ? row : document.getElementById('none')).click();
-  while (Math.abs(score() - before) < 0.2) {
-    if (performance.now() - start > 10000) throw new Error(`score stays ${score()}`);
+  while (acknowledged === null || changed === null) {
+    const passed = performance.now() - start;
+    if (passed > 10000) throw new Error(`score stays ${score()}`);
+    if (message.textContent) acknowledged ??= passed;
+    if (Math.abs(score() - before) > 0.2) changed ??= passed;
     await new Promise(requestAnimationFrame);
   }
-  return performance.now() - start;
+  return [acknowledged, changed];
 }"""
 
 
