@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import ParameterError
+from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.evaluation.replay_files import (
     PredictionFile,
@@ -91,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
             results.append(run_once(recordings, replay, name, bar.advance))
     _show(results)
     _write(args, results)
+    _refuse_empty(results)
     return _judge(results, above, below)
 
 
@@ -149,6 +150,14 @@ def _write(args: argparse.Namespace, results: list[Result]) -> None:
     if args.html:
         note = datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')
         replay_page(results, [Path(bag).name for bag in bags], note).write(args.html)
+
+
+def _refuse_empty(results: list[Result]) -> None:
+    # A table of dashes and exit code 0 would pass for a success, in CI above all.
+    for result in results:
+        if result.rejects and not result.samples:
+            causes = ', '.join(f'{count} {cause}' for cause, count in result.rejects.items())
+            raise BagError(f'{result.name}: nothing could be compared, all was refused ({causes})')
 
 
 def _judge(results: list[Result], above: dict[str, float], below: dict[str, float]) -> int:

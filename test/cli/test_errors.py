@@ -39,6 +39,7 @@ MISTAKES = {
     'evaluate a bar without value': ('evaluate bag --fail-above hamming', 'MEASURE=VALUE'),
     'evaluate into a missing folder': ('evaluate bag --json no/where.json', 'no'),
     'evaluate with model and settings': ('evaluate bag --model good.npz --seed 1', '--model'),
+    'evaluate a model of another width': ('evaluate bag --model good.npz', 'wrong_width'),
     'evaluate an unknown topic': ('evaluate bag --features /nothing', '/nothing'),
     'evaluate with unknown extractor': ('evaluate bag --extract /proemlc/features=magic', 'magic'),
     'evaluate with bad extract': ('evaluate bag --extract laser_profile', 'TOPIC=EXTRACTOR'),
