@@ -62,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='for results and figures (default: %(default)s)')
     output.add_argument('--page', type=Path, metavar='FILE',
                         help='where to write the page of results (default: DIR/results.md)')
+    output.add_argument('--note', default='', metavar='TEXT',
+                        help='what a reader should know about this run, for the page')
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         records = run_plan(plan, args.out / 'runs.jsonl', args.jobs, lambda key: bar.advance())
     command = shlex.join(['proemlc', 'paper', *(
         word for word in ('--quick',) if args.quick)])
-    page = write_output(records, sets, args.out, args.page, command, not args.quick)
+    page = write_output(records, sets, args.out, args.page, command, not args.quick, args.note)
     print(page.read_text(encoding='utf-8').partition('## Table III')[0])
     print(f'Written: {page}, {args.out / "folds.csv"}, {args.out / "results.json"}')
     return 0

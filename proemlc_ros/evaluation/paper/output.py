@@ -26,7 +26,7 @@ _LONG = ('curve', 'starts')
 
 def write_output(records: Sequence[Record], sets: Sequence[DataSet], folder: Path,
                  page: Path | None = None, command: str = 'proemlc paper',
-                 judged: bool = True) -> Path:
+                 judged: bool = True, note: str = '') -> Path:
     """Write everything and return the path of the page.
 
     Args:
@@ -36,6 +36,7 @@ def write_output(records: Sequence[Record], sets: Sequence[DataSet], folder: Pat
         page: The Markdown file; None: results.md in the folder.
         command: The command line that made it, for the page.
         judged: Whether to hold the figures against the paper's and our bars.
+        note: What a reader should know about this run, below the title.
 
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,16 +48,16 @@ def write_output(records: Sequence[Record], sets: Sequence[DataSet], folder: Pat
     page.parent.mkdir(parents=True, exist_ok=True)
     figures = write_figures(records, summaries, page.parent / 'results')
     page.write_text(results_page(records, summaries, sets, figures, page.parent, command,
-                                 judged),
+                                 judged, note),
                     encoding='utf-8')
     return page
 
 
 def results_page(records: Sequence[Record], summaries: Sequence[Summary],
                  sets: Sequence[DataSet], figures: Sequence[tuple[str, Path]], folder: Path,
-                 command: str, judged: bool) -> str:
+                 command: str, judged: bool, note: str = '') -> str:
     """Return the page."""
-    parts = ['# Results', _made(command),
+    parts = ['# Results', _made(command), *([note] if note else []),
              '## Table I: the data sets', tables.table_1(sets),
              'In brackets: what the paper prints.',
              '## Table II: every label introduction pattern',
