@@ -47,13 +47,18 @@ def test_a_csv_file_of_ones_own(proemlc, tmp_path):
 @pytest.mark.parametrize(('words', 'text'), [
     (['--pattern', '4+3'], 'introduces 7 labels'),
     (['--pattern', 'four'], 'no label introduction pattern'),
-    (['--rate', '0'], '--rate'),
 ])
 def test_make_mistakes(proemlc, tmp_path, words, text):
     (tmp_path / 'mine.csv').write_text('a,labels\n1,cup\n')
     code, _, err = proemlc('bag', 'make', tmp_path / 'mine.csv', '-o', tmp_path / 'out', *words)
     assert code == 1 and text in err and len(err.splitlines()) == 1
     assert not (tmp_path / 'out').exists()
+
+
+def test_an_impossible_rate_is_refused(proemlc, tmp_path, capsys):
+    with pytest.raises(SystemExit, match='2'):
+        proemlc('bag', 'make', tmp_path / 'mine.csv', '-o', tmp_path / 'out', '--rate', '0')
+    assert '--rate: 0 is not above 0' in capsys.readouterr().err
 
 
 # What each recording needs to be said: topic, extractor, time of a moment, further options.
