@@ -35,7 +35,7 @@ class RosProcess:
         with self.log.open('wb') as output:
             self.process = subprocess.Popen(
                 [*_program(program), *arguments], stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.STDOUT, preexec_fn=_hear_interrupts,
                 # Unbuffered, so that a killed process leaves all that it printed.
                 env={**_as_users_have_it(), 'PYTHONUNBUFFERED': '1',
                      'RCUTILS_COLORIZED_OUTPUT': '0', **(environment or {})})
@@ -94,6 +94,11 @@ class RosProcess:
 def _as_users_have_it() -> dict[str, str]:
     """Return the test's environment without the limit on threads, which users do not set."""
     return {name: value for name, value in os.environ.items() if name != 'OPENBLAS_NUM_THREADS'}
+
+
+def _hear_interrupts() -> None:
+    """Undo that a suite started in the background, as by a CI, hands down a deaf SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _program(name: str) -> list[str]:
