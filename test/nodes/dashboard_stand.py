@@ -55,7 +55,7 @@ class Listener:
         self.learnt = []
         self.node.create_subscription(
             FeatureVector, 'proemlc/features', self._on_features, qos_profile_sensor_data)
-        self.node.create_subscription(
+        self._learnt = self.node.create_subscription(
             LabelAnnotation, 'proemlc/learnt',
             lambda message: self.learnt.append(annotation_of(message)), 50)
         self._scene = self.node.create_publisher(String, 'scene', 10)
@@ -65,6 +65,12 @@ class Listener:
         self._thread = threading.Thread(
             target=executor.spin_until_future_complete, args=(self._stop,), daemon=True)
         self._thread.start()
+
+    def wait_connected(self):
+        """Wait until the classifier is found, or what it tells at first goes unheard."""
+        wait_until(lambda: self._learnt.get_publisher_count() and self.moments, 'the classifier',
+                   60.0)
+        time.sleep(0.5)  # The classifier has to find us as well.
 
     def _on_features(self, message):
         moment = moment_of(message)
@@ -117,7 +123,9 @@ class Stand:
         process = self._start('dashboard_node', '--ros-args', *(
             part for parameter in ('port:=0', *parameters) for part in ('-p', parameter)),
             **options)
-        return process, process.wait_for(r'Dashboard: (http\S+)', timeout=90)[1]
+        address = process.wait_for(r'Dashboard: (http\S+)', timeout=90)[1]
+        self.listener.wait_connected()
+        return process, address
 
 
 class Page:
