@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from proemlc_ros.bags.sources import Taught
 from proemlc_ros.core import Classification, ProEMLC
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.teaching.events import Event, EventKind
+from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.intake import Intake, cause_of
 from proemlc_ros.teaching.lessons import Lesson
 from proemlc_ros.teaching.matching import MatchingRules
@@ -131,14 +131,6 @@ class Replay:
 
     def _change(self, event: Event) -> None:
         """Repeat what was done to the model when the recording was made."""
-        if event.kind is EventKind.UNDO:
-            self.pupil.undo()
-        elif event.kind is EventKind.RENAME:
-            self.pupil.rename(event.label, event.new_label)
-        elif event.kind is EventKind.REMOVE:
-            self.pupil.remove(event.label)
-        elif event.kind is EventKind.RESET:
-            self.pupil.adopt(ProEMLC(**self.model.options.as_dict()), '')
-        else:
+        if not self.pupil.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
             self.rejects['model_file_of_another_place'] += 1
         self._known = dict.fromkeys(self.model.labels)

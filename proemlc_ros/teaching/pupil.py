@@ -8,6 +8,7 @@ Nothing here depends on a clock or a disk: replaying a journal gives the pupil t
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.errors import UndoError
+from proemlc_ros.teaching.events import Event, EventKind
 from proemlc_ros.teaching.lessons import Lesson, LessonStack
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.prequential import RollingHamming
@@ -137,6 +139,28 @@ class Pupil:
         self.model.remove_label(name)
         self.lessons.remove(name)
         self._follow_labels()
+
+    def repeat(self, event: Event, new_model: Callable[[], ProEMLC]) -> bool:
+        """Do again what a recorded event did.
+
+        Args:
+            event: what happened.
+            new_model: makes the untaught model that follows a reset.
+
+        Returns:
+            False for the loading of a file, which only the caller can find.
+        """
+        if event.kind is EventKind.UNDO:
+            self.undo()
+        elif event.kind is EventKind.RENAME:
+            self.rename(event.label, event.new_label)
+        elif event.kind is EventKind.REMOVE:
+            self.remove(event.label)
+        elif event.kind is EventKind.RESET:
+            self.adopt(new_model(), '')
+        else:
+            return False
+        return True
 
     def adopt(self, model: ProEMLC, extractor: str) -> None:
         """Go on with another model; lessons and loss belong to the old one and go."""

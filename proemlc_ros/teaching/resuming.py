@@ -9,7 +9,6 @@ from pathlib import Path
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelDirectoryError, ModelFileError, ProEMLCError
-from proemlc_ros.teaching.events import EventKind
 from proemlc_ros.teaching.journal_protocol import Entry
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.session import Session, extractor_of
@@ -91,14 +90,6 @@ def _apply(session: Session, entry: Entry) -> None:
     pupil, statement = session.pupil, entry.statement
     if isinstance(statement, Annotation):
         pupil.learn(entry.number, statement)
-    elif statement.kind is EventKind.UNDO:
-        pupil.undo()
-    elif statement.kind is EventKind.RENAME:
-        pupil.rename(statement.label, statement.new_label)
-    elif statement.kind is EventKind.REMOVE:
-        pupil.remove(statement.label)
-    elif statement.kind is EventKind.RESET:
-        pupil.adopt(session.new_model(), '')
-    else:
+    elif not pupil.repeat(statement, session.new_model):
         model = session.read_model(session.directory.existing(statement.file_name))
         pupil.adopt(model, extractor_of(model))
