@@ -4,6 +4,9 @@
 
 The graph is looked at now and then. The events of DDS would tell the same, but wake the node's
 executor for every message of the topic that they belong to.
+
+An endpoint is judged at its second sight: when it has just been discovered, the graph may show it
+with a QoS that is not its own yet.
 """
 
 from __future__ import annotations
@@ -34,28 +37,31 @@ class QosWatch:
         self._publishing = publishing
         self._advice = advice
         self._count = 0
-        self._warned: set[bytes] = set()
+        self._newcomers: set[bytes] = set()
+        self._judged: set[bytes] = set()
         self._others: Callable[[str], list[Any]] = (
             node.get_subscriptions_info_by_topic if publishing
             else node.get_publishers_info_by_topic)
 
     def look(self) -> None:
-        """Warn of those that came since the last look and do not fit."""
+        """Warn of those that were new at the last look and do not fit; call it regularly."""
         count = (self._node.count_subscribers(self._topic) if self._publishing
                  else self._node.count_publishers(self._topic))
-        if count == self._count:
+        if count == self._count and not self._newcomers:
             return
         self._count = count
-        for other in self._others(self._topic):
-            identity = bytes(other.endpoint_gid)
-            if identity in self._warned:
-                continue
-            pair = ((self._ours, other.qos_profile) if self._publishing
-                    else (other.qos_profile, self._ours))
-            verdict, reason = qos_check_compatible(*pair)
-            if verdict == QoSCompatibility.ERROR:
-                self._warned.add(identity)
-                self._warn(other, reason)
+        others = {bytes(other.endpoint_gid): other for other in self._others(self._topic)}
+        for identity in self._newcomers & others.keys():
+            self._judge(others[identity])
+        self._judged = (self._judged | self._newcomers) & others.keys()
+        self._newcomers = others.keys() - self._judged
+
+    def _judge(self, other: Any) -> None:
+        pair = ((self._ours, other.qos_profile) if self._publishing
+                else (other.qos_profile, self._ours))
+        verdict, reason = qos_check_compatible(*pair)
+        if verdict == QoSCompatibility.ERROR:
+            self._warn(other, reason)
 
     def _warn(self, other: Any, reason: str) -> None:
         who = f'{other.node_namespace.rstrip("/")}/{other.node_name}'
