@@ -68,7 +68,7 @@ class ClassifierDiagnostics:
         yield 'Hidden layer', 'waits for more samples' if model.warming_up else 'fixed'
         yield 'Buffered vectors', str(len(classroom.intake.matcher.buffer))
         yield 'Held annotations', str(classroom.intake.matcher.held)
-        yield 'Clock jumps', str(classroom.intake.matcher.jumps)
+        yield 'Clock jumps', str(classroom.jumps)
         yield 'Queries', str(statistics.queries)
         yield 'Journal entries', str(session.journal.last_number)
         yield 'Journal size (MB)', f'{session.journal.size / 1e6:.2f}'

@@ -166,7 +166,7 @@ class ClassifierNode(LifecycleNode):
 
     def _on_jump(self, jump: TimeJump) -> None:
         if self._classroom is not None:
-            self._classroom.forget_moments()
+            self._classroom.clock_jumped()
             self.get_logger().warning('The clock jumped; the buffer of features was cleared.')
 
     def _report(self) -> None:

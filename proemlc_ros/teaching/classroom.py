@@ -137,10 +137,20 @@ class Classroom:
         self.snapshots.consider()
 
     def forget_moments(self) -> None:
-        """Forget all buffered vectors, as after a jump of the clock."""
+        """Forget all buffered vectors."""
         with self._door:
             refused = self.intake.matcher.clear()
         self._pass_on(refused)
+
+    def clock_jumped(self) -> None:
+        """Forget all buffered vectors, since their stamps and those to come do not compare."""
+        self.statistics.clock_jumps += 1
+        self.forget_moments()
+
+    @property
+    def jumps(self) -> int:
+        """How often the clock or the stamps of the vectors jumped and cleared the buffer."""
+        return self.statistics.clock_jumps + self.intake.matcher.jumps
 
     def restart(self) -> None:
         """Follow a model that was replaced: other width, other extractor, empty buffer."""

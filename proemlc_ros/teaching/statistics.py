@@ -66,6 +66,7 @@ class Statistics:
         self.latency = LatencyWindow()
         self.rejects: Counter[str] = Counter()
         self.queries = 0
+        self.clock_jumps = 0
 
     def reject(self, cause: str) -> None:
         """Count a refused message by its cause."""

@@ -122,6 +122,12 @@ class ClassifierPartner:
         """Call ~/annotate."""
         return self.call('annotate', annotation=annotation(stamp, labels, features, **fields))
 
+    def teach(self, count: int = 12, start: int = 0) -> None:
+        """Teach three labels in turn."""
+        for number in range(start, start + count):
+            answer = self.annotate(labels=[f'label {number % 3}'], features=values_of(number))
+            assert answer.success, answer.message
+
     def diagnostics(self, condition=lambda values: True, timeout: float = 20.0) -> dict[str, str]:
         """Return the values of the first diagnostics that fulfil a condition."""
         self.heard['diagnostics'].clear()
@@ -138,6 +144,10 @@ class ClassifierPartner:
     def close(self):
         self.node.destroy_node()
         self.executor.shutdown()
+
+
+def vector(values) -> FeatureVector:
+    return FeatureVector(data=array('f', values))
 
 
 def annotation(stamp: float = 0.0, labels=(), features=(), **fields) -> LabelAnnotation:

@@ -1,10 +1,32 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the tests of the operators' nodes."""
+"""Fixtures of the tests of the nodes."""
 
 import pytest
 
 # Imports are inside, so that tests of other nodes can be collected where something is missing.
+
+
+@pytest.fixture
+def classifier(start_process, ros, tmp_path):
+    """Return a function that starts a small classifier on one model directory, and its partner."""
+    from classifier_partner import ClassifierPartner
+    partners = []
+
+    def start(*parameters: str, name: str = '/proemlc', ready: bool = True, remap=(), **options):
+        arguments = ['--ros-args']
+        for entry in (f'model_directory:={tmp_path / "model"}', 'hidden_size:=30',
+                      'activation:=relu', 'scaling:=none', 'ridge:=1.0', *parameters):
+            arguments += ['-p', entry]
+        node = start_process('classifier_node', *arguments, *remap)
+        partner = ClassifierPartner(ros, name, **options)
+        partners.append(partner)
+        if ready:
+            partner.wait_until_ready()
+        return node, partner
+    yield start
+    for partner in partners:
+        partner.close()
 
 
 @pytest.fixture(scope='module')

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from array import array
+import subprocess
 
 import numpy as np
 import pytest
@@ -14,32 +15,10 @@ pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 import kill_trial
-from classifier_partner import ClassifierPartner, values_of
+from classifier_partner import values_of, vector
 from lifecycle_msgs.msg import Transition
-from proemlc_ros.msg import FeatureVector
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def start(start_process, ros, tmp_path):
-    """Return a function that starts the node on one model directory."""
-    partners = []
-
-    def run(*parameters: str, ready: bool = True):
-        arguments = ['--ros-args']
-        for entry in (f'model_directory:={tmp_path / "model"}', 'hidden_size:=30',
-                      'activation:=relu', 'scaling:=none', *parameters):
-            arguments += ['-p', entry]
-        node = start_process('classifier_node', *arguments)
-        partner = ClassifierPartner(ros)
-        partners.append(partner)
-        if ready:
-            partner.wait_until_ready()
-        return node, partner
-    yield run
-    for partner in partners:
-        partner.close()
 
 
 def change(partner, transition: int) -> bool:
@@ -51,13 +30,13 @@ def state_of(partner) -> str:
 
 
 def scores_of(partner) -> list[float]:
-    answer = partner.call('predict', features=FeatureVector(data=array('f', values_of(99))))
+    answer = partner.call('predict', features=vector(values_of(99)))
     assert answer.success, answer.message
     return list(answer.prediction.scores)
 
 
-def test_every_transition_keeps_what_was_learnt(start):
-    node, partner = start('autostart:=false', ready=False)
+def test_every_transition_keeps_what_was_learnt(classifier):
+    node, partner = classifier('autostart:=false', ready=False)
     assert state_of(partner) == 'unconfigured'
     assert partner.diagnostics()['Lifecycle state'] == 'unconfigured'
     assert change(partner, Transition.TRANSITION_CONFIGURE)
@@ -87,88 +66,88 @@ def test_every_transition_keeps_what_was_learnt(start):
     assert 'Traceback' not in node.output
 
 
-def test_it_resumes_and_can_be_told_not_to(start, tmp_path):
-    node, partner = start()
+def test_it_resumes_and_can_be_told_not_to(classifier, tmp_path):
+    node, partner = classifier()
     for number in range(5):
         assert partner.annotate(labels=[f'label {number}'], features=values_of(number)).success
     expected = scores_of(partner)
     node.kill()
-    node, partner = start()
+    node, partner = classifier()
     assert scores_of(partner) == expected
     assert '5 journal entries replayed' in node.output
     assert partner.call('undo').success
     assert node.stop() == 0
-    node, partner = start('resume:=false')
+    node, partner = classifier('resume:=false')
     assert partner.heard['labels'][-1].names == []
     assert (tmp_path / 'model/snapshot.npz').exists()
     assert partner.call('undo').success is False
 
 
-def test_a_second_node_on_the_same_folder_is_refused(start, start_process, tmp_path):
-    start()
+def test_a_second_node_on_the_same_folder_is_refused(classifier, start_process, tmp_path):
+    classifier()
     other = start_process('classifier_node', '--ros-args', '-r', '__node:=other', '-p',
                           f'model_directory:={tmp_path / "model"}')
     assert other.wait() == 1
     assert 'another classifier uses the model directory' in other.output
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason='mounting a small disk needs root')
-def test_a_full_disk_refuses_teaching_but_not_predicting(start, tmp_path):
-    import subprocess
+@pytest.fixture
+def disk(tmp_path):
+    """Return a function that makes the model directory a disk of some size, or skips."""
     folder = tmp_path / 'model'
-    folder.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder],
-                      capture_output=True).returncode:
-        pytest.skip('no permission to mount a small disk')
-    try:
-        node, partner = start()
-        assert partner.annotate(labels=['cup'], features=values_of(1)).success
-        with open(folder / 'filler', 'wb') as filler:
-            try:
-                while True:
-                    os.write(filler.fileno(), bytes(4096))
-            except OSError:
-                pass
-        answers = [partner.annotate(labels=[f'l {n}'], features=values_of(n)) for n in range(40)]
-        refused = [answer for answer in answers if not answer.success]
-        assert refused and 'full' in refused[-1].message
-        saved = partner.call('save_model', file_name='kitchen')
-        assert not saved.success and 'No space left' in saved.message
-        assert partner.predict(1.0, values_of(1)).labels
-        values = partner.diagnostics(lambda v: 'Rejected: journal' in v)
-        assert values['Lifecycle state'] == 'active'
-        (folder / 'filler').unlink()
-        assert partner.annotate(labels=['plate'], features=values_of(2)).success
-        learnt = int(partner.diagnostics()['Samples learnt'])
-        assert learnt == 2 + len(answers) - len(refused)
-        assert node.stop() == 0
-    finally:
-        subprocess.run(['umount', '-l', folder], check=True)
 
-
-def test_a_read_only_directory_refuses_teaching_but_not_predicting(start, tmp_path):
-    import subprocess
-    folder = tmp_path / 'model'
-    folder.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=9m', 'tmpfs', folder],
-                      capture_output=True).returncode:
-        pytest.skip('no permission to mount a disk')
-    try:
-        node, partner = start()
-        assert partner.annotate(labels=['cup'], features=values_of(1)).success
-        # No file is open for writing between transactions but those that SQLite keeps.
-        if subprocess.run(['mount', '-o', 'remount,ro,force', folder],
+    def mount(size: str):
+        folder.mkdir()
+        if subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', folder],
                           capture_output=True).returncode:
-            pytest.skip('the disk cannot be made read-only while it is in use')
-        refused = partner.annotate(labels=['plate'], features=values_of(2))
-        assert not refused.success and 'readonly' in refused.message.replace('-', '')
-        assert not partner.call('save_model', file_name='kitchen').success
-        assert partner.predict(1.0, values_of(1)).labels == ['cup']
-        subprocess.run(['mount', '-o', 'remount,rw', folder], check=True)
-        assert partner.annotate(labels=['plate'], features=values_of(2)).success
-        assert node.stop() == 0
-    finally:
+            pytest.skip('no permission to mount a small disk')
+        return folder
+    yield mount
+    if folder.is_mount():
         subprocess.run(['umount', '-l', folder], check=True)
+
+
+def test_a_full_disk_refuses_teaching_but_not_predicting(classifier, disk):
+    folder = disk('16m')
+    node, partner = classifier()
+    assert partner.annotate(labels=['cup'], features=values_of(1)).success
+    fill(folder / 'filler')
+    answers = [partner.annotate(labels=[f'l {n}'], features=values_of(n)) for n in range(40)]
+    refused = [answer for answer in answers if not answer.success]
+    assert refused and 'full' in refused[-1].message
+    saved = partner.call('save_model', file_name='kitchen')
+    assert not saved.success and 'No space left' in saved.message
+    assert partner.predict(1.0, values_of(1)).labels
+    values = partner.diagnostics(lambda v: 'Rejected: journal' in v)
+    assert values['Lifecycle state'] == 'active'
+    (folder / 'filler').unlink()
+    assert partner.annotate(labels=['plate'], features=values_of(2)).success
+    learnt = int(partner.diagnostics()['Samples learnt'])
+    assert learnt == 2 + len(answers) - len(refused)
+    assert node.stop() == 0
+
+
+def fill(path) -> None:
+    with open(path, 'wb') as filler, contextlib.suppress(OSError):
+        while True:
+            os.write(filler.fileno(), bytes(4096))
+
+
+def test_a_read_only_directory_refuses_teaching_but_not_predicting(classifier, disk):
+    folder = disk('9m')
+    node, partner = classifier()
+    assert partner.annotate(labels=['cup'], features=values_of(1)).success
+    # No file is open for writing between transactions but those that SQLite keeps.
+    if subprocess.run(['mount', '-o', 'remount,ro,force', folder],
+                      capture_output=True).returncode:
+        pytest.skip('the disk cannot be made read-only while it is in use')
+    refused = partner.annotate(labels=['plate'], features=values_of(2))
+    assert not refused.success and 'readonly' in refused.message.replace('-', '')
+    assert not partner.call('save_model', file_name='kitchen').success
+    assert partner.predict(1.0, values_of(1)).labels == ['cup']
+    subprocess.run(['mount', '-o', 'remount,rw', folder], check=True)
+    assert partner.annotate(labels=['plate'], features=values_of(2)).success
+    assert node.stop() == 0
 
 
 def test_a_folder_that_cannot_be_made_is_named(start_process, tmp_path):
@@ -184,9 +163,9 @@ def test_kill_9_loses_nothing(ros, tmp_path):
     print(kill_trial.run(kills, tmp_path / 'model', ros))
 
 
-def test_the_journal_is_an_ordinary_bag(start, tmp_path):
+def test_the_journal_is_an_ordinary_bag(classifier, tmp_path):
     from rosbags.highlevel import AnyReader
-    node, partner = start()
+    node, partner = classifier()
     for number in range(3):
         assert partner.annotate(float(number + 1), [f'label {number}'],
                                 values_of(number)).success

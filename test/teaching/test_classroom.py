@@ -110,9 +110,14 @@ def test_a_full_queue_refuses_and_a_jump_forgets(classroom):
     gate.set()
     answers.wait(7)
     assert sum(isinstance(answer, Learnt) for answer in answers) == 5
-    classroom.forget_moments()
+    assert classroom.jumps == 0
+    classroom.clock_jumped()
     classroom.annotate(Annotation(0, ('cup',)), answers)
     assert answers.wait(8)[-1].cause == 'no_features'
+    assert classroom.jumps == 1
+    for number in (9, 1):
+        classroom.keep(moment(number))
+    assert classroom.jumps == 2
 
 
 def test_annotations_that_wait_share_one_transaction(classroom, monkeypatch):

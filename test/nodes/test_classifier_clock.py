@@ -1,0 +1,53 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Clocks that jump: a recording that loops, a simulation that starts anew."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('proemlc_ros.msg')
+
+from classifier_partner import values_of
+from rosgraph_msgs.msg import Clock
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_clock_that_jumps_back_clears_the_buffer(classifier):
+    node, partner = classifier('query_rate:=0.0')
+    for _ in range(2):
+        for number in range(100, 104):
+            partner.heard['predictions'].clear()
+            partner.predict(float(number), values_of(number))
+    node.wait_for('jumped back')
+    partner.spin_for(0.5)
+    assert node.output.count('jumped back') == 1
+    values = partner.diagnostics()
+    assert (values['Buffered vectors'], values['Clock jumps']) == ('4', '1')
+    assert partner.annotate(102.0, ['cup']).success
+
+
+def test_simulated_time_that_starts_anew_clears_the_buffer(classifier):
+    node, partner = classifier('use_sim_time:=true')
+    clock = partner.node.create_publisher(Clock, '/clock', 10)
+    partner.spin_until(clock.get_subscription_count)
+
+    def tell(seconds: int) -> None:
+        message = Clock()
+        message.clock.sec = seconds
+        clock.publish(message)
+        partner.spin_for(0.3)
+    tell(100)
+    partner.predict(100.0, values_of(1))
+    assert partner.annotate(100.0, ['cup']).success
+    jumps = int(partner.diagnostics()['Clock jumps'])
+    assert node.output.count('The clock jumped') == jumps
+    tell(5)
+    node.wait_for('The clock jumped')
+    partner.diagnostics(lambda values: int(values['Clock jumps']) == jumps + 1)
+    assert node.output.count('The clock jumped') == jumps + 1
+    assert not partner.annotate(0.0, ['cup']).success
+    partner.predict(6.0, values_of(2))
+    assert partner.annotate(6.0, ['cup']).success

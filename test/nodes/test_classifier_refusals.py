@@ -1,0 +1,93 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the classifier refuses or warns of, and that it goes on afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('proemlc_ros.msg')
+
+from classifier_partner import WIDTH, annotation, values_of, vector
+from proemlc_ros.msg import FeatureVector, LabelAnnotation, Prediction
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+
+pytestmark = pytest.mark.slow
+
+
+BAD_VECTORS = {
+    'wrong_width': values_of(1, WIDTH + 1),
+    'not_finite': np.full(WIDTH, np.nan),
+    'empty_vector': [],
+    'oversized_vector': np.zeros(51),
+}
+BAD_LABELS = ['x\ny', '', 'a' * 101, ' space', '\x1b[31m', 'zero\u200bwidth']
+
+
+def test_bad_input_is_refused_counted_and_survived(classifier):
+    node, partner = classifier('max_width:=50', 'max_labels:=20', 'warning_period:=60.0')
+    partner.teach()
+    expected = partner.call('predict', features=vector(values_of(50))).prediction.scores
+    for number, (cause, values) in enumerate(BAD_VECTORS.items(), 1):
+        partner.spin_until(lambda c=cause, v=values, n=number: (
+            partner.send(100.0 + n, v) or partner.spin_for(0.3) or c in node.output))
+        if len(values):  # Without any, an annotation is about the newest vector.
+            assert not partner.annotate(labels=['cup'], features=values).success
+        assert not partner.call('predict', features=vector(values)).success
+        assert len(partner.predict(float(number), values_of(number)).scores) == 3
+    for label in BAD_LABELS:
+        refused = partner.annotate(labels=['fine', label], features=values_of(1))
+        assert not refused.success and 'label' in refused.message
+    both = partner.annotate(labels=['cup'], absent=['cup'], features=values_of(1))
+    assert not both.success and 'present and as absent' in both.message
+    burst = partner.annotate(labels=[f'new {n}' for n in range(5000)], features=values_of(1))
+    assert not burst.success and 'max_labels' in burst.message
+    for number in range(30):  # One at a time, until the limit.
+        partner.annotations.publish(annotation(labels=[f'one {number}'], features=values_of(1)))
+    values = partner.diagnostics(lambda v: int(v.get('Rejected: too_many_labels', 0)) >= 14)
+    assert int(values['Labels']) == 20
+    for cause in [*BAD_VECTORS, 'bad_label', 'contradiction', 'too_many_labels']:
+        assert int(values[f'Rejected: {cause}']) >= 1
+        assert node.output.count(f'Refused, {cause}:') == 1, node.output
+    for _ in range(17):
+        partner.call('undo')
+    scores = partner.call('predict', features=vector(values_of(50))).prediction.scores
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    assert partner.call('get_state').current_state.label == 'active'
+
+
+def test_another_extractor_is_refused(classifier):
+    _, partner = classifier()
+    partner.predict(1.0, values_of(1), extractor='moments/1')
+    assert partner.annotate(1.0, ['cup']).success
+    partner.predict(2.0, values_of(2), extractor='moments/1')
+    partner.predict(3.0, values_of(3))  # Not stated: nothing is compared.
+    partner.send(4.0, values_of(4), extractor='moments/2')
+    values = partner.diagnostics(lambda v: 'Rejected: extractor_changed' in v)
+    assert values['Lifecycle state'] == 'active'
+
+
+def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path):
+    node = start_process('classifier_node', '--ros-args', '-p', 'hidden_size:=0', '-p',
+                         f'model_directory:={tmp_path}')
+    assert node.wait() == 1
+    assert 'hidden_size is 0; it must be from 1 to 20000' in node.output
+    assert 'Traceback' not in node.output
+
+
+def test_a_qos_that_does_not_fit_is_told(classifier):
+    # The partner publishes with best effort.
+    node, partner = classifier('features_reliability:=reliable', ready=False)
+    node.wait_for('/partner publishes /proemlc/features with a QoS that does not fit')
+    partner.node.create_subscription(
+        Prediction, '/proemlc/predictions', lambda _: None, QoSProfile(depth=1))
+    node.wait_for('/partner subscribes to /proemlc/predictions')
+    partner.node.create_publisher(
+        LabelAnnotation, '/proemlc/annotations', qos_profile_sensor_data)
+    node.wait_for('/partner publishes /proemlc/annotations')
+    partner.features = partner.node.create_publisher(
+        FeatureVector, '/proemlc/features', QoSProfile(depth=1))
+    partner.predict(1.0, values_of(1))
+    assert node.output.count('publishes /proemlc/features') == 1
