@@ -43,11 +43,15 @@ open_shell() {
     echo 'PS1="(proemlc) $PS1"')
 }
 
-# names_a_path ARGS...: whether the arguments pick test files, which makes it a partial run.
-names_a_path() {
+# is_partial ARGS...: whether the arguments pick tests, so that there is no coverage to speak of.
+is_partial() {
   local argument
   for argument in "$@"; do
-    case $argument in -*) ;; *) [ ! -e "${argument%%::*}" ] || return 0 ;; esac
+    case $argument in
+      -k* | --lf | --last-failed | --pdb) return 0 ;;
+      -*) ;;
+      *) [ ! -e "${argument%%::*}" ] || return 0 ;;
+    esac
   done
   return 1
 }
@@ -63,13 +67,20 @@ gate() {
   fi
 }
 
+has_module() { python3 -c "import $1" 2> /dev/null; }
+
 run_tests() {
   cd "$root"
   export OPENBLAS_NUM_THREADS=1  # threads of one test would slow the processes of others down
-  if names_a_path "$@"; then
+  if is_partial "$@"; then
     exec python3 -m pytest "$@"
   fi
   gate 'ruff: style' ruff check .
   gate 'mypy: types' mypy
-  gate 'pytest: tests, doctests, coverage' python3 -m pytest --cov --cov-report=term "$@"
+  local options=()
+  ! has_module xdist || options+=(--numprocesses=auto --dist=loadfile --no-loadscope-reorder)
+  ! has_module pytest_cov || options+=(--cov --cov-report=term)
+  gate 'pytest: tests, doctests, coverage' python3 -m pytest "${options[@]}" "$@"
+  ! has_module pytest_cov || gate 'coverage of the learner, in percent' \
+    coverage report --include='proemlc_ros/core/*' --format=total --fail-under=95
 }

@@ -72,3 +72,20 @@ def shared() -> Path:
     if not (folder / 'datasets').is_dir():
         pytest.skip(f'no data sets in {folder}; set PROEMLC_DATA')
     return folder
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Return a function that takes a line on what was measured, printed at the end of the run."""
+    return lambda line: request.node.user_properties.append(('measured', line))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests measured, whether they passed or not."""
+    lines = [value for outcome in ('passed', 'failed')
+             for report in terminalreporter.getreports(outcome) if report.when == 'call'
+             for name, value in report.user_properties if name == 'measured']
+    if lines:
+        terminalreporter.section('measured (never asserted)')
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -158,9 +158,9 @@ def test_a_folder_that_cannot_be_made_is_named(start_process, tmp_path):
     assert 'set model_directory to a folder that can be written' in node.output
 
 
-def test_kill_9_loses_nothing(ros, tmp_path):
+def test_kill_9_loses_nothing(ros, tmp_path, measured):
     kills = int(os.environ.get('PROEMLC_KILLS', '5'))
-    print(kill_trial.run(kills, tmp_path / 'model', ros))
+    measured(kill_trial.run(kills, tmp_path / 'model', ros))
 
 
 def test_the_journal_is_an_ordinary_bag(classifier, tmp_path):

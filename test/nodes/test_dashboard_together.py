@@ -118,7 +118,7 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
                for error in page.errors), page.errors
 
 
-def test_thousand_labels_and_a_hostile_one(browser, stand):
+def test_thousand_labels_and_a_hostile_one(browser, stand, measured):
     address = stand.start_dashboard()[1]
     page = Page(browser, address).ready()
     page.add(HOSTILE)
@@ -141,12 +141,12 @@ def test_thousand_labels_and_a_hostile_one(browser, stand):
       let frames = 0; const end = performance.now() + 2000;
       while (performance.now() < end) { await new Promise(requestAnimationFrame); frames += 1; }
       return frames / 2; }""")
-    print(f'\nframes a second with 1000 labels drawn: {rate:.0f}')
+    measured(f'page with 1000 labels drawn: {rate:.0f} frames a second')
     assert page.page.locator('img[src=x]').count() == 0
     assert page.errors == []
 
 
-def test_latency_from_press_to_changed_prediction(browser, stand):
+def test_latency_from_press_to_changed_prediction(browser, stand, measured):
     """Prints how long it takes; asserts only that each press changes what is seen."""
     address = stand.start_dashboard()[1]
     page = Page(browser, address).ready()
@@ -157,9 +157,9 @@ def test_latency_from_press_to_changed_prediction(browser, stand):
         stand.listener.show(letter)  # unlike all before, and the robot is told that it is wrong
         times.append(page.page.evaluate(PRESS_AND_WAIT))
     for what, values in zip(('acknowledged as durable', 'changed prediction'), zip(*times)):
-        print(f'\npress to {what} on the page, 500 hidden, {len(values)} presses: '
-              f'p50 {statistics.median(values):.0f} ms, '
-              f'p95 {statistics.quantiles(values, n=20)[-1]:.0f} ms, max {max(values):.0f} ms')
+        measured(f'press to {what} on the page, 500 hidden, {len(values)} presses: '
+                 f'p50 {statistics.median(values):.0f} ms, '
+                 f'p95 {statistics.quantiles(values, n=20)[-1]:.0f} ms, max {max(values):.0f} ms')
     assert page.errors == []
 
 
