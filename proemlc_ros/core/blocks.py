@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.blas import Array
-from proemlc_ros.core.labels import Annotation
+from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.recursive import BLOCK
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.thresholds import Choice
@@ -40,9 +40,7 @@ def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
         block = annotations[start:start + BLOCK]
         targets = _targets(learner, block)
         scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
-        rules = _note(learner, block, scores, targets[:, 1:] > 0.0, known)
-        known = max([known, *(learner.labels.columns[name] for said in block
-                              for name in said.present)])
+        rules, known = _note(learner, scores, targets[:, 1:] > 0.0, known)
         masses = np.array([learner.layer.mass(row) for row in hidden])
         if trial is not None:
             trial.record_block(learner, rules, scores, prepared.leverages, hidden, masses)
@@ -62,24 +60,34 @@ def _targets(learner: Learner, block: list[Annotation]) -> Array:
     return targets
 
 
-def _note(learner: Learner, block: list[Annotation], scores: Array,
-          present: npt.NDArray[np.bool_], known: int) -> Rules:
-    """Count the labels of a block and learn the thresholds, sample by sample."""
+def _note(learner: Learner, scores: Array, present: npt.NDArray[np.bool_],
+          known: int) -> tuple[Rules, int]:
+    """Count the labels of a block and learn the thresholds, as if sample by sample.
+
+    Between two choices of a threshold, and until a label is shown for the first time, what holds
+    for one sample holds for the next: such stretches are noted at once.
+    """
     labels, thresholds = learner.labels, learner.thresholds
     rules: Rules = []
-    changed = True
-    for place, said in enumerate(block):
+    start, changed = 0, True
+    while start < len(present):
         choice = thresholds.choice
         if changed:
-            rules.append((place, choice, labels.handicap[:known].copy()))
-        if thresholds.learns:
-            thresholds.observe(scores[place, 1:] + labels.handicap, present[place])
-        changed = thresholds.choice is not choice
-        for name in said.present:
-            column = labels.columns[name]
-            if labels.counts[column - 1]:
-                labels.counts[column - 1] += 1
-            else:
-                labels.count(name, 1)
-                known, changed = max(known, column), True
-    return rules
+            rules.append((start, choice, labels.handicap[:known].copy()))
+        first = _first_shown(labels, present[start:])
+        stop = start + min([first + 1, thresholds.patience, len(present) - start])
+        stretch = slice(start, stop)
+        thresholds.observe_rows(scores[stretch, 1:] + labels.handicap, present[stretch])
+        shown = present[stretch].sum(axis=0)
+        for place in shown.nonzero()[0].tolist():
+            labels.count(labels.names[place], int(shown[place]))
+            known = max(known, place + 1)
+        changed = thresholds.choice is not choice or stop == start + first + 1
+        start = stop
+    return rules, known
+
+
+def _first_shown(labels: LabelTable, present: npt.NDArray[np.bool_]) -> int:
+    """Return which sample is the first with a label never shown; behind the last: none is."""
+    unseen = present[:, labels.handicap == -np.inf].any(axis=1)
+    return int(unseen.argmax()) if unseen.any() else len(unseen)

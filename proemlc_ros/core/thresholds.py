@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ class Thresholds:
         self.samples = 0.0
         self.observed = 0
         self.choice = Choice(0.0, 1 if self.learns else 0)
+        # Rows of scores (n, labels) with the labels shown; later ones may have more columns.
         self._pending: list[tuple[Array, Mask]] = []
 
     def observe(self, scores: Array, present: Mask) -> None:
@@ -67,12 +69,26 @@ class Thresholds:
             scores: one a label; -inf for those not yet shown by any sample, and unknown ones.
             present: which labels the sample shows.
         """
+        self.observe_rows(scores[np.newaxis], present[np.newaxis])
+
+    def observe_rows(self, scores: Array, present: Mask) -> None:
+        """Note the scores of samples (n, labels), of which only the last may change the choice."""
         if not self.learns:
             return
         self._pending.append((scores, present))
-        self.observed += 1
-        if self.observed % min(_PATIENCE, self.observed // 4 or 1) == 0:
+        self.observed += len(scores)
+        if _is_due(self.observed):
             self.choose()
+
+    @property
+    def patience(self) -> int:
+        """After how many more samples the choice is made anew."""
+        if not self.learns:
+            return sys.maxsize
+        ahead = self.observed + 1
+        while not _is_due(ahead):
+            ahead += 1
+        return ahead - self.observed
 
     def take_back(self, scores: Array, present: Mask) -> None:
         """Forget the sample that was noted last, given what its scores were then."""
@@ -116,11 +132,14 @@ class Thresholds:
 
     def _noted(self) -> tuple[Array, Mask]:
         """Return scores and presence of the noted samples; later labels are unseen in earlier."""
-        labels = len(self._pending[-1][0]) if self._pending else 0
-        scores = np.full((len(self._pending), labels), -np.inf)
+        labels = self._pending[-1][0].shape[1] if self._pending else 0
+        scores = np.full((sum(len(rows) for rows, _ in self._pending), labels), -np.inf)
         present = np.zeros(scores.shape, dtype=bool)
-        for place, (row, shown) in enumerate(self._pending):
-            scores[place, :len(row)], present[place, :len(row)] = row, shown
+        start = 0
+        for rows, shown in self._pending:
+            cells = slice(start, start + len(rows)), slice(rows.shape[1])
+            scores[cells], present[cells] = rows, shown
+            start += len(rows)
         return scores, present
 
     def _best(self) -> Choice:
@@ -149,8 +168,14 @@ class Thresholds:
         samples, observed, threshold, at_least = arrays['numbers'].tolist()
         thresholds.samples, thresholds.observed = samples, int(observed)
         thresholds.choice = Choice(threshold, int(at_least))
-        thresholds._pending = list(zip(arrays['scores'], arrays['present'] > 0.0))
+        if len(arrays['scores']):
+            thresholds._pending = [(arrays['scores'], arrays['present'] > 0.0)]
         return thresholds
+
+
+def _is_due(observed: int) -> bool:
+    """Whether the choice is made anew after that many samples."""
+    return observed % min(_PATIENCE, observed // 4 or 1) == 0
 
 
 def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> Choice:

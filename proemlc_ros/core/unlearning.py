@@ -101,8 +101,10 @@ def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
     leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
     outputs = learner.ridge.outputs_of_rows(hidden)
     left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
-    for place, said in enumerate(annotations):
-        targets = learner.targets(said)
-        scores = targets - (targets - outputs[place]) / left[place]
-        if said.complete or said.named:
-            thresholds.observe(learner.judged(said, targets, scores), targets[1:] > 0.0)
+    targets = np.array([learner.targets(said) for said in annotations])
+    scores = targets - (targets - outputs) / left[:, np.newaxis]
+    judged = scores[:, 1:] + learner.labels.handicap
+    judged[targets[:, 1:] == 0.0] = -np.inf
+    telling = [said.complete or bool(said.named) for said in annotations]
+    thresholds.observe_rows(judged[telling], targets[telling, 1:] > 0.0)
+    thresholds.settle()
