@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ros_process import RosProcess
@@ -80,7 +81,7 @@ def measured(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return lambda line: request.node.user_properties.append(('measured', line))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print what tests measured, whether they passed or not."""
     lines = [value for outcome in ('passed', 'failed')
              for report in terminalreporter.getreports(outcome) if report.when == 'call'

@@ -213,3 +213,20 @@ def test_panels_theme_and_order(page, stand):
         page.page.click('#theme')
         colour = page.page.evaluate('getComputedStyle(document.body).backgroundColor')
         assert colour.startswith(f'rgb({shade},'), (theme, colour)
+
+
+def test_nothing_leaves_its_panel(page):
+    page.add('a name that is as long as some people like their names to be')
+    page.expect('#label-count', '1')
+    for width in (1440, 1200, 1024, 900, 721, 390, 320):
+        page.page.set_viewport_size({'width': width, 'height': 900})
+        assert page.page.evaluate(OUTSIDE) == [], width
+
+
+# Names the visible elements that reach out of the panel they are in.
+OUTSIDE = """() => [...document.querySelectorAll('.card')].flatMap((card) => {
+  const edge = card.getBoundingClientRect().right;
+  return [...card.querySelectorAll('button, input, select, canvas, p, h2, img, svg')]
+    .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > edge)
+    .map((element) => element.id || element.className);
+})"""
