@@ -90,4 +90,4 @@ def _note(learner: Learner, scores: Array, present: npt.NDArray[np.bool_],
 def _first_shown(labels: LabelTable, present: npt.NDArray[np.bool_]) -> int:
     """Return which sample is the first with a label never shown; behind the last: none is."""
     unseen = present[:, labels.handicap == -np.inf].any(axis=1)
-    return int(unseen.argmax()) if unseen.any() else len(unseen)
+    return int(unseen.argmax()) if unseen.any() else len(present)
