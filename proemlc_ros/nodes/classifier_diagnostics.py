@@ -73,7 +73,7 @@ class ClassifierDiagnostics:
         yield 'Journal entries', str(session.journal.last_number)
         yield 'Journal size (MB)', f'{session.journal.size / 1e6:.2f}'
         yield 'Journal age (s)', _age(session.journal.last_write)
-        yield 'Snapshot age (s)', _age(session.snapshot_time)
+        yield 'Snapshot age (s)', _age(session.snapshots.time)
         yield 'Entries since snapshot', str(session.unsaved)
         yield 'Rejected', str(sum(statistics.rejects.values()))
         for cause, count in sorted(statistics.rejects.items()):

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelDirectoryError, ModelFileError, ProEMLCError
-from proemlc_ros.teaching.journal_protocol import Entry
+from proemlc_ros.teaching.journal_protocol import Entry, Journal
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.session import Session, extractor_of
 
@@ -73,17 +73,22 @@ def begin(session: Session) -> None:
 
 
 def _take_snapshot(session: Session, report: Resumed) -> None:
-    for path in session.directory.snapshots:
-        try:
-            model = ProEMLC.load(path, max_bytes=session.directory.max_file_bytes)
-        except FileNotFoundError:
-            continue
-        except (ModelFileError, OSError) as error:
-            report.notes.append(f'{path.name} cannot be used: {error}')
-            continue
-        session.adopt_snapshot(model)
-        report.snapshot = path
+    found = session.snapshots.read(report.notes)
+    if found is None:
         return
+    report.snapshot, model = found
+    session.position = session.snapshots.position
+    session.pupil.adopt(model, extractor_of(model))
+    session.pupil.raise_version(int(model.extra.get('label_set_version', 0)))
+    session.pupil.lessons.restore(
+        model.extra.get('lessons', ()), partial(_annotation_of, session.journal))
+
+
+def _annotation_of(journal: Journal, number: int) -> Annotation | None:
+    entry = journal.entry(number)
+    if entry is None or not isinstance(entry.statement, Annotation):
+        return None
+    return entry.statement
 
 
 def _apply(session: Session, entry: Entry) -> None:

@@ -24,6 +24,7 @@ from proemlc_ros.teaching.limits import Limits
 from proemlc_ros.teaching.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.pupil import Pupil
+from proemlc_ros.teaching.snapshots import Snapshots
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,10 @@ class Session:
         self.journal = journal
         self.limits = limits or Limits()
         self.position = 0
-        self.snapshot_position = 0
-        self.snapshot_time: int | None = None
+        self.snapshots = Snapshots(directory, journal, clock)
         self.new_model = new_model
         self._clock = clock
         self.lock = threading.RLock()
-        self._snapshot_lock = threading.Lock()
 
     # ----- teaching -----
 
@@ -197,22 +196,22 @@ class Session:
         Raises:
             OSError, JournalError: the older snapshot is still there.
         """
-        # Teaching may hold its lock while it asks for a snapshot, so this lock comes second.
+        # Teaching may hold its lock while it asks for a snapshot, so theirs comes second.
         with self.lock:
-            model, extra = self.pupil.model.copy(), self._snapshot_extra()
-        with self._snapshot_lock:
-            if extra['position'] < self.snapshot_position:
-                return  # A newer one was written meanwhile.
-            self.directory.keep_older_snapshot()
-            model.save(self.directory.snapshots[0], extra=extra)
-            self.snapshot_position = extra['position']
-            self.snapshot_time = self._clock()
-        self.journal.checkpoint(self.snapshot_position)
+            model = self.pupil.model.copy()
+            extra = {**self.pupil.to_extra(), 'position': self.position}
+        self.snapshots.write(model, extra)
+
+    def read_model(self, path: Path) -> ProEMLC:
+        """Return the model of a file, if its labels are within the limits."""
+        model = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
+        self.limits.check_annotation(Annotation(0, tuple(model.labels)), ())
+        return model
 
     @property
     def unsaved(self) -> int:
         """How many journal entries the snapshot does not hold."""
-        return self.position - self.snapshot_position
+        return self.position - self.snapshots.position
 
     # ----- inside -----
 
@@ -247,32 +246,8 @@ class Session:
         if label not in self.pupil.model.labels:
             raise UnknownLabelError(f'there is no label {label[:100]!r}')
 
-    def read_model(self, path: Path) -> ProEMLC:
-        """Return the model of a file, if its labels are within the limits."""
-        model = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
-        self.limits.check_annotation(Annotation(0, tuple(model.labels)), ())
-        return model
-
     def _file_extra(self) -> dict[str, object]:
         return {'extractor': self.pupil.extractor}
-
-    def _snapshot_extra(self) -> dict[str, object]:
-        return {**self.pupil.to_extra(), 'position': self.position}
-
-    def adopt_snapshot(self, model: ProEMLC) -> None:
-        """Go on with the model of a snapshot, where it stopped."""
-        extra = model.extra
-        self.position = self.snapshot_position = int(extra.get('position', 0))
-        self.pupil.adopt(model, extractor_of(model))
-        self.pupil.raise_version(int(extra.get('label_set_version', 0)))
-        self.pupil.lessons.restore(extra.get('lessons', ()), self._annotation_of)
-        self.snapshot_time = self.directory.snapshots[0].stat().st_mtime_ns
-
-    def _annotation_of(self, number: int) -> Annotation | None:
-        entry = self.journal.entry(number)
-        if entry is None or not isinstance(entry.statement, Annotation):
-            return None
-        return entry.statement
 
 
 def extractor_of(model: ProEMLC) -> str:

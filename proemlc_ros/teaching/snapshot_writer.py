@@ -43,7 +43,7 @@ class SnapshotWriter:
         self._stopping = True
         self._due.set()
         self._thread.join()
-        if self._session.unsaved or self._session.snapshot_time is None:
+        if self._session.unsaved or self._session.snapshots.time is None:
             self._write()
 
     def _run(self) -> None:

@@ -6,75 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from session_stand import MESSAGES, PROBES, make_annotation, new_model, scores_of, teach_some
 
-from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import (
-    LabelRejectedError,
-    ModelDirectoryError,
-    UndoError,
-    UnknownLabelError,
-)
-from proemlc_ros.teaching.limits import Limits
+from proemlc_ros.errors import LabelRejectedError, UndoError, UnknownLabelError
 from proemlc_ros.teaching.model_directory import ModelDirectory
-from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.pupil import Pupil
 from proemlc_ros.teaching.resuming import begin, resume
 from proemlc_ros.teaching.session import Learnt, Session
-
-MESSAGES = RosbagsMessages()
-WIDTH = 12
-PROBES = np.random.default_rng(99).normal(size=(20, WIDTH))
-
-
-def new_model() -> ProEMLC:
-    return ProEMLC(hidden_size=40, seed=3)
-
-
-def make_annotation(number: int, *labels: str, **fields) -> Annotation:
-    values = np.random.default_rng(number).normal(size=WIDTH).astype(np.float32)
-    return Annotation(1000 + number, labels, features=values, **fields)
-
-
-class Opened:
-    """A session on a folder, as the node makes it."""
-
-    def __init__(self, folder, **limits):
-        self.directory = ModelDirectory(folder)
-        self.journal = Journal(self.directory.journal, MESSAGES)
-        self.session = Session(Pupil(new_model()), new_model, self.directory, self.journal,
-                               Limits(**limits))
-        self.report = resume(self.session)
-
-    def drop(self):
-        """Let go without any farewell, as a crash does."""
-        self.directory.close()
-
-
-@pytest.fixture
-def opened(tmp_path):
-    sessions = []
-
-    def make(**limits):
-        while sessions:
-            sessions.pop().drop()
-        sessions.append(Opened(tmp_path / 'model', **limits))
-        return sessions[-1].session
-    yield make
-    sessions[-1].drop()
-
-
-def scores_of(session) -> np.ndarray:
-    return session.pupil.model.scores(PROBES)
-
-
-def teach_some(session, count: int = 30, start: int = 0) -> None:
-    names = ['cup', 'plate', 'fork', 'knife', 'spoon']
-    for number in range(start, start + count):
-        chosen = names[:1 + number % len(names)][-2:]
-        answer, = session.teach([make_annotation(number, *chosen)])
-        assert isinstance(answer, Learnt), answer
 
 
 def test_everything_is_there_after_a_crash_without_a_snapshot(opened):
@@ -85,22 +25,6 @@ def test_everything_is_there_after_a_crash_without_a_snapshot(opened):
     np.testing.assert_array_equal(scores_of(again), expected)
     assert again.pupil.model.labels == session.pupil.model.labels
     assert again.pupil.model.samples == 30
-
-
-def test_everything_is_there_after_a_crash_behind_a_snapshot(opened):
-    session = opened()
-    teach_some(session, 10)
-    session.snapshot()
-    teach_some(session, 10, start=10)
-    session.rename('cup', 'mug')
-    session.undo()
-    teach_some(session, 5, start=20)
-    session.remove('plate')
-    expected = scores_of(session)
-    again = opened()
-    assert again.snapshot_position == 10
-    np.testing.assert_array_equal(scores_of(again), expected)
-    assert again.pupil.version == session.pupil.version
 
 
 def test_undo_takes_back_everything_also_after_a_restart(opened):
@@ -166,38 +90,6 @@ def test_undo_follows_renamed_and_removed_labels(opened):
     np.testing.assert_allclose(scores_of(session), np.delete(before, 1, axis=1), atol=1e-9)
 
 
-def test_a_damaged_snapshot_falls_back_to_the_older_one(opened, tmp_path):
-    session = opened()
-    teach_some(session, 5)
-    session.snapshot()
-    teach_some(session, 5, start=5)
-    session.snapshot()
-    teach_some(session, 5, start=10)
-    expected = scores_of(session)
-    path = tmp_path / 'model/snapshot.npz'
-    path.write_bytes(path.read_bytes()[:-50])
-    again = opened()
-    assert again.snapshot_position == 5
-    np.testing.assert_array_equal(scores_of(again), expected)
-    (tmp_path / 'model/snapshot.npz').write_bytes(b'')
-    (tmp_path / 'model/snapshot_older.npz').unlink()
-    np.testing.assert_array_equal(scores_of(opened()), expected)
-
-
-def test_a_snapshot_without_its_journal_loses_nothing_later(opened, tmp_path):
-    import shutil
-    session = opened()
-    teach_some(session, 8)
-    session.snapshot()
-    shutil.rmtree(tmp_path / 'model/journal')
-    session = opened()
-    teach_some(session, 4, start=8)
-    expected = scores_of(session)
-    again = opened()
-    np.testing.assert_array_equal(scores_of(again), expected)
-    assert again.pupil.model.samples == 12
-
-
 def test_reset_and_load_are_replayed(opened):
     session = opened()
     teach_some(session, 8)
@@ -242,36 +134,3 @@ def test_a_refused_annotation_leaves_no_trace(opened):
     with pytest.raises(LabelRejectedError):
         session.rename('cup', '')
     assert session.journal.last_number == 4
-
-
-def test_two_sessions_cannot_share_a_folder(opened, tmp_path):
-    opened()
-    with pytest.raises(ModelDirectoryError, match='another classifier'):
-        ModelDirectory(tmp_path / 'model')
-
-
-@pytest.mark.parametrize('name', ['../x', '/etc/passwd', 'a/b', '.hidden', 'a\nb', '..', 'a\\b',
-                                  'x' * 300])
-def test_file_names_stay_inside(opened, name):
-    session = opened()
-    for action in (session.save, session.load):
-        with pytest.raises(ModelDirectoryError, match='plain file name'):
-            action(name)
-
-
-def test_links_out_and_large_files_are_refused(opened, tmp_path):
-    session = opened()
-    outside = tmp_path / 'outside.npz'
-    outside.write_bytes(b'x')
-    (tmp_path / 'model/link.npz').symlink_to(outside)
-    with pytest.raises(ModelDirectoryError, match='link'):
-        session.load('link')
-    with pytest.raises(ModelDirectoryError, match='link'):
-        session.save('link')
-    assert outside.read_bytes() == b'x'
-    session.save('big')
-    session.directory.max_file_bytes = 10
-    with pytest.raises(ModelDirectoryError, match='max_model_file_mb'):
-        session.load('big')
-    with pytest.raises(ModelDirectoryError, match='big.npz'):
-        session.load('missing')
