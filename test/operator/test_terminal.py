@@ -6,38 +6,19 @@ import asyncio
 
 import numpy as np
 import pytest
+from recorder import Recorder
 
 from proemlc_ros.operator.actions import Outcome
 from proemlc_ros.operator.desk import Desk
 from proemlc_ros.operator.robot import Health, Robot
 from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
-from proemlc_ros.operator.terminal.console import LABEL_KEYS, Console
+from proemlc_ros.operator.terminal.console import Console
+from proemlc_ros.operator.terminal.label_pages import LABEL_KEYS
 from proemlc_ros.operator.terminal.view import ASCII, View
 from proemlc_ros.teaching.moments import Moment
 from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
-
-
-class Recorder:
-    """Notes what is asked of the classifier; answers as told."""
-
-    def __init__(self, robot):
-        self.robot = robot
-        self.asked = []
-        self.outcome = Outcome(True, 'done')
-
-    async def annotate(self, annotation):
-        self.asked.append(annotation)
-        if self.outcome.done:
-            self.robot.on_taught(annotation)
-        return self.outcome
-
-    def __getattr__(self, name):
-        async def act(*arguments):
-            self.asked.append((name, *arguments))
-            return self.outcome
-        return act
 
 
 @pytest.fixture
@@ -190,14 +171,14 @@ def test_filter_and_pages_reach_a_thousand_labels(seat):
     names = tuple(f'thing {number}' for number in range(1000))
     console.robot.on_labels(LabelTable(names, (1,) * 1000, (0.0,) * 1000, 9, 2))
     view.lines(20, 80, 0.0)
-    assert len(console.visible()) == 13
+    assert len(console.labels.visible()) == 13
     type_in(console, 'KEY_NPAGE')
-    assert console.visible()[0] == ('1', 'thing 13')
+    assert console.labels.visible()[0] == ('1', 'thing 13')
     type_in(console, '/', *'777', ENTER)
-    assert console.visible() == [('1', 'thing 777')]
+    assert console.labels.visible() == [('1', 'thing 777')]
     view.lines(200, 80, 0.0)
     type_in(console, '/', '\x15', ENTER)
-    assert len(console.visible()) == len(LABEL_KEYS)
+    assert len(console.labels.visible()) == len(LABEL_KEYS)
 
 
 def test_renamed_label_loses_its_mark(seat):

@@ -11,15 +11,14 @@ from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.activity import describe
 from proemlc_ros.operator.desk import Desk
 from proemlc_ros.operator.robot import Robot, Topic
-from proemlc_ros.operator.similar import matching, near_duplicates
+from proemlc_ros.operator.similar import near_duplicates
+from proemlc_ros.operator.terminal.label_pages import LabelPages
 from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
 from proemlc_ros.operator.terminal.orders import Orders
 from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.statements import Question, Sight
 
-# Keys of the labels on the screen: digits, then the letters that mean nothing else.
-LABEL_KEYS = '123456789befghijkmoptvwyz'
 HELP = (
     'space  freeze the moment, or back to live      label key  present, absent, no mark',
     'Enter  teach what is marked                    0  teach "none of them"',
@@ -48,16 +47,15 @@ class Console:
     prompt: Prompt | None = None
     asked: Question | None = None
     twins: tuple[str, list[str]] | None = None
-    filter: str = ''
-    page: int = 0
-    page_size: int = len(LABEL_KEYS)
     shown: Sight | None = None
     helping: bool = False
     running: bool = True
+    labels: LabelPages = field(init=False)
     _teaching: bool = False
     _known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        self.labels = LabelPages(self.robot, self.desk)
         self.robot.watch = self._changed
 
     def _changed(self, topic: Topic) -> None:
@@ -65,27 +63,14 @@ class Console:
             before, self._known = self._known, frozenset(self.robot.labels.names)
             lost = self.desk.drop_lost(before, self._known)
             if lost:
-                self.orders.say(f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped',
-                         failed=True)
+                self.orders.say(
+                    f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped', failed=True)
         elif topic is Topic.QUESTIONS and not self._still_asked():
             self.asked = None
 
     def _still_asked(self) -> bool:
         asked = self.asked
         return asked is not None and self.robot.questions.find(asked.moment.stamp) is not None
-
-    def names(self) -> list[str]:
-        """Return the labels that pass the filter; newly typed ones first."""
-        known = self.robot.labels.names
-        typed = [name for name in self.desk.marks if name not in known]
-        return typed + matching(self.filter, known)
-
-    def visible(self) -> list[tuple[str, str]]:
-        """Return key and label of those on the screen."""
-        names = self.names()
-        size = max(1, min(self.page_size, len(LABEL_KEYS)))
-        self.page = max(0, min(self.page, (len(names) - 1) // size))
-        return list(zip(LABEL_KEYS, names[self.page * size:][:size], strict=False))
 
     def key(self, key: str) -> None:
         """Take a key: a character, or a name of curses such as KEY_NPAGE."""
@@ -105,8 +90,8 @@ class Console:
             ' ': self._toggle_freeze, ESCAPE: self._release, '0': self._teach_none,
             'n': self._ask_new, 'u': self._undo, 'a': self._answer, 'x': self._skip,
             'c': self._toggle_rest, '?': self._help, 'q': self._quit,
-            'KEY_NPAGE': self._next_page, 'KEY_PPAGE': self._previous_page,
-            'KEY_DOWN': self._next_page, 'KEY_UP': self._previous_page,
+            'KEY_NPAGE': self.labels.next, 'KEY_PPAGE': self.labels.previous,
+            'KEY_DOWN': self.labels.next, 'KEY_UP': self.labels.previous,
         }
         if key in ENTER:
             self._teach()
@@ -115,7 +100,7 @@ class Console:
         elif key in QUESTIONS:
             self.prompt = QUESTIONS[key](self)
         else:
-            name = dict(self.visible()).get(key)
+            name = dict(self.labels.visible()).get(key)
             if name is not None and self._freeze():
                 self.desk.press(name)
 
@@ -147,12 +132,6 @@ class Console:
 
     def _quit(self) -> None:
         self.running = False
-
-    def _next_page(self) -> None:
-        self.page += 1
-
-    def _previous_page(self) -> None:
-        self.page -= 1
 
     # --- teaching ----------------------------------------------------------------------------
 

@@ -50,11 +50,8 @@ def ask_remove(console: Console) -> Prompt:
 
 def ask_filter(console: Console) -> Prompt:
     """Ask for a part of the labels' names; the list follows while it is typed."""
-
-    def narrow(text: str) -> None:
-        console.filter, console.page = text, 0
-
-    return Prompt('filter: ', narrow, text=console.filter, changed=narrow)
+    labels = console.labels
+    return Prompt('filter: ', labels.narrow, text=labels.filter, changed=labels.narrow)
 
 
 QUESTIONS = {'s': ask_save, 'l': ask_load, 'r': ask_rename, 'd': ask_remove, '/': ask_filter}

@@ -52,7 +52,7 @@ class View:
     def lines(self, height: int, width: int, now: float) -> list[Line]:
         """Return the lines of the screen, at most `height`; `now` on a steady clock."""
         console = self._console
-        console.page_size = max(1, height - FRAME)
+        console.labels.size = max(1, height - FRAME)
         # What the operator sees from now on is this moment; a key freezes it and no newer one.
         console.shown = console.robot.sight
         sight = console.desk.frozen or console.shown
@@ -105,13 +105,12 @@ class View:
         return [('dim', ' sees: '), ('bold', seen)]
 
     def _labels(self, sight: Sight | None, width: int) -> list[Line]:
-        console = self._console
-        table = console.robot.labels
-        places = {name: place for place, name in enumerate(table.names)}
+        labels = self._console.labels
+        places = {name: place for place, name in enumerate(self._console.robot.labels.names)}
         lines = [self._label(key, name, places.get(name), sight, width)
-                 for key, name in console.visible()]
+                 for key, name in labels.visible()]
         if not lines:
-            text = 'no label matches the filter' if console.filter else 'no label yet: press n'
+            text = 'no label matches the filter' if labels.filter else 'no label yet: press n'
             return [[('dim', f' {text}')]]
         return lines
 

@@ -1,0 +1,71 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A dashboard over real HTTP and websockets; the classifier's part is played by the test."""
+
+import asyncio
+import json
+import time
+from contextlib import asynccontextmanager
+
+import aiohttp
+import numpy as np
+from recorder import Recorder
+
+from proemlc_ros.operator.pictures import PictureBook
+from proemlc_ros.operator.robot import Robot
+from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.server import Dashboard, Settings
+from proemlc_ros.teaching.moments import Moment
+from proemlc_ros.teaching.statements import Sight
+
+
+class Stand:
+    """A dashboard with a robot behind it, and a browser's session before it."""
+
+    def __init__(self, access=None, **settings):
+        self.robot = Robot()
+        self.pictures = PictureBook()
+        self.actions = Recorder(self.robot)
+        self.dashboard = Dashboard(self.robot, self.pictures, self.actions, '/proemlc', Settings(
+            access or Access(), port=0, **settings))
+
+    @asynccontextmanager
+    async def open(self):
+        port = await self.dashboard.start()
+        self.origin = f'http://127.0.0.1:{port}'
+        try:
+            async with aiohttp.ClientSession(
+                    self.origin, cookie_jar=aiohttp.CookieJar(unsafe=True)) as self.browser:
+                yield self
+        finally:
+            await self.dashboard.stop()
+
+    def websocket(self, **headers):
+        return self.browser.ws_connect('/ws', headers={'Origin': self.origin, **headers})
+
+    def see(self, stamp, predicted=('cup',)):
+        self.robot.on_moment(Moment(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))
+        self.robot.on_sight(Sight(stamp, predicted, np.array([0.5], np.float32), 0.2, 1),
+                            time.monotonic())
+
+
+async def message_of(socket, kind):
+    while True:
+        message = await asyncio.wait_for(socket.receive(), 5)
+        if kind == 'picture' and message.type is aiohttp.WSMsgType.BINARY:
+            return message.data
+        if message.type is aiohttp.WSMsgType.TEXT and json.loads(message.data)['type'] == kind:
+            return json.loads(message.data)
+        assert message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY), message
+
+
+async def ask(socket, what, **content):
+    await socket.send_json({'id': 1, 'do': what, **content})
+    return await message_of(socket, 'reply')
+
+
+def in_stand(test, *arguments, **settings):
+    async def run():
+        async with Stand(*arguments, **settings).open() as stand:
+            await test(stand)
+    asyncio.run(run())
