@@ -29,6 +29,26 @@ def classifier(start_process, ros, tmp_path):
         partner.close()
 
 
+@pytest.fixture
+def partner(ros):
+    """Return the other side of a feature node's conversation."""
+    from sensor_partner import SensorPartner
+    node = SensorPartner(ros)
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def feature_node(start_process, tmp_path):
+    """Return a function that starts a feature node from the text of its parameters."""
+    def start(parameters: str):
+        path = tmp_path / 'parameters.yaml'
+        path.write_text('/**:\n  ros__parameters:\n' + parameters)
+        return start_process('feature_node', '--ros-args', '--params-file', path)
+
+    return start
+
+
 @pytest.fixture(scope='module')
 def browser():
     """Return a headless Chromium, or skip."""

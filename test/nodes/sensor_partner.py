@@ -5,14 +5,26 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from proemlc_ros.msg import FeatureVector
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Image
+
+# Parameters of a feature node with one camera.
+CAMERA = """
+    sensors: [camera]
+    warning_period: 60.0
+    camera:
+      topic: image
+      extractor: colour_moments
+"""
 
 
 class SensorPartner(Node):
@@ -51,3 +63,30 @@ class SensorPartner(Node):
         assert self.wait(lambda: publisher.get_subscription_count() > 0)
         assert self.wait(lambda: self.count_publishers('proemlc/features') > 0)
         return publisher
+
+
+def picture(stamp=1.5, seed=0, height=48, width=64):
+    """Return an image message of noise and its pixels."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    message = Image(height=height, width=width, step=3 * width, encoding='rgb8')
+    message.data = array('B', pixels.tobytes())
+    stamped(message, stamp)
+    return message, pixels
+
+
+def stamped(message, seconds, frame='camera_link'):
+    """Set the header of a message."""
+    message.header.stamp.sec = int(seconds)
+    message.header.stamp.nanosec = round((seconds % 1) * 1e9)
+    message.header.frame_id = frame
+    return message
+
+
+def exchange(partner, publisher, message):
+    """Publish until an answer comes, and return the first."""
+    count = len(partner.features)
+    for _ in range(20):
+        publisher.publish(message)
+        if partner.wait(lambda: len(partner.features) > count, 1.0):
+            return partner.features[count]
+    raise AssertionError('no feature vector came')

@@ -1,79 +1,15 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`./proemlc`: what it sets up, when, and what it says when something is missing.
-
-The steps themselves are long and are shown by every real use; here a stand-in for the Python
-interpreter writes down what it is asked to do, so that the order of steps, the repairs and the
-error messages can be tested in moments.
-"""
+"""`./proemlc`: what it sets up, when, and what it says when something is missing."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from checkout import ROOT
-
-TOOLS = ('bash', 'cat', 'dirname', 'env', 'flock', 'grep', 'ln', 'ls', 'mkdir', 'mv', 'readlink',
-         'rm', 'sha256sum', 'sleep', 'tail', 'touch', 'uname')
-MACHINE = ('c++', 'make', 'cmake')
-
-# Does what ./proemlc needs of Python and logs the rest; FAIL names a step that fails.
-STAND_IN = """#!/bin/bash
-case "$*" in
-  "-m venv "*) mkdir -p "$3/bin" "$3/share/proemlc_ros" && cp_self="$3/bin/python" &&
-    cat "$0" > "$cp_self" && /bin/chmod +x "$cp_self" ;;
-  "-m pip install"*) [ -z "$SLOW" ] || sleep "$SLOW" ;;
-  --version) echo Python 3.12.0; exit ;;
-  -c*) exit 0 ;;
-esac
-echo "$*" >> "$CALLS"
-if [ -n "$FAIL" ] && [[ "$*" == *"$FAIL"* ]]; then echo "$MESSAGE"; exit 1; fi
-"""
-
-
-class Machine:
-    """A folder with a copy of the checkout and a PATH that holds just what it is told to."""
-
-    def __init__(self, folder: Path) -> None:
-        self.checkout = folder / 'a checkout'  # with a space, as folders have them
-        self.tools = folder / 'tools'
-        self.calls = folder / 'calls'
-        self.tools.mkdir()
-        for name in (*TOOLS, *MACHINE):
-            (self.tools / name).symlink_to(shutil.which(name))
-        self.provide('python3', STAND_IN)
-        self.checkout.mkdir()
-        for name in ('environment', 'requirements', 'msg', 'srv', 'building'):
-            shutil.copytree(ROOT / name, self.checkout / name)
-        for name in ('proemlc', 'setup.py', 'setup.cfg', 'package.xml'):
-            shutil.copy(ROOT / name, self.checkout)
-
-    def provide(self, name: str, script: str) -> None:
-        """Put a program on the PATH."""
-        (self.tools / name).unlink(missing_ok=True)
-        (self.tools / name).write_text(script)
-        (self.tools / name).chmod(0o755)
-
-    def environment(self, **variables: str) -> dict[str, str]:
-        """Return all variables that the launcher sees."""
-        return {'PATH': str(self.tools), 'HOME': str(self.calls.parent),
-                'CALLS': str(self.calls), **variables}
-
-    def proemlc(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
-        """Run ./proemlc to its end."""
-        return subprocess.run([str(self.checkout / 'proemlc'), *words], text=True,
-                              env=self.environment(**variables), capture_output=True)
-
-    def steps(self) -> list[str]:
-        """Return what was done since the last call, one word a step."""
-        calls = self.calls.read_text() if self.calls.exists() else ''
-        self.calls.unlink(missing_ok=True)
-        return [re.search(r'venv|(?<=/)\w+(?=\.txt)|--editable', line)[0]
-                for line in calls.splitlines()]
+from stand_in_machine import STAND_IN, Machine
 
 
 @pytest.fixture
