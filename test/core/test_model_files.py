@@ -130,7 +130,7 @@ class Bomb:
 
 @pytest.mark.parametrize('data', [
     b'', b'PK', b'not a model', pickle.dumps({'labels': ['a']}), os.urandom(5000),
-    b'PK\x03\x04' + bytes(500)])
+    b'PK\x03\x04' + bytes(500)], ids=('empty', 'short', 'text', 'pickle', 'noise', 'zip'))
 def test_foreign_files_are_refused(data):
     with pytest.raises(errors.ForeignModelError, match='not a model file'):
         ProEMLC.from_bytes(data)

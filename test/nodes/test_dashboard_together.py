@@ -51,7 +51,8 @@ def test_picture_and_prediction_are_of_the_same_moment(stand):
                     found.append((shown, int(json.loads(message.data)['stamp'])))
         return found
 
-    differing = [pair for pair in asyncio.run(pairs())[10:] if pair[0] != pair[1]]
+    found = asyncio.run(asyncio.wait_for(pairs(), 120))
+    differing = [pair for pair in found[10:] if pair[0] != pair[1]]
     assert differing == []
 
 
