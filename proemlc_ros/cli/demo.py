@@ -9,7 +9,7 @@ import importlib.util
 import time
 from pathlib import Path
 
-from .number_types import at_least_one, port, positive
+from .number_types import at_least_one, port, positive, seed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,17 +20,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'errs once and takes it back. Leaves a report and a model.')
     parser.add_argument('--output', type=Path, default=Path('proemlc_demo'), metavar='DIR',
                         help='folder for report, model and logs (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0, metavar='N', help='of the pictures')
+    parser.add_argument('--seed', type=seed, default=0, metavar='N',
+                        help='another seed, other pictures (default: %(default)s)')
     parser.add_argument('--rate', type=positive, metavar='HZ', default=20.0,
                         help='pictures a second (default: %(default)g)')
     parser.add_argument('--lesson-pictures', type=at_least_one, default=60, metavar='N',
-                        help='pictures of each of the eight lessons (default: %(default)s)')
+                        help='pictures in each of the eight lessons (default: %(default)s)')
     parser.add_argument('--exam-pictures', type=at_least_one, default=200, metavar='N',
-                        help='pictures of the exam at the end (default: %(default)s)')
+                        help='pictures in the exam at the end (default: %(default)s)')
     parser.add_argument('--dashboard', action='store_true',
                         help='also serve the web page, and keep running until Ctrl-C')
     parser.add_argument('--port', type=port, default=8642, metavar='N',
-                        help='of the web page (default: %(default)s)')
+                        help='port of the web page; 0: any free one (default: %(default)s)')
 
 
 def run(args: argparse.Namespace) -> int:

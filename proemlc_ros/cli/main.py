@@ -18,13 +18,13 @@ from proemlc_ros.errors import ProEMLCError
 # and `run(args) -> exit code`; it is imported only when its command is given.
 COMMANDS = {
     'demo': 'watch the classifier learn new labels, over real ROS 2',
-    'evaluate': 'judge a configuration or a model on recordings, test-then-train',
-    'bag': 'make, annotate, show and play recordings',
-    'train': 'make a model from recordings',
-    'merge': 'make one model out of several that share a hidden layer',
-    'select': 'choose the size of the hidden layer from data',
-    'paper': "run the experiments of the method's paper and print its tables",
     'info': 'tell what is in a model, a recording or a journal',
+    'evaluate': 'judge a model, or settings, on recordings: predict, compare, learn',
+    'train': 'make a model from recordings and journals',
+    'merge': 'make one model out of those of several robots',
+    'bag': 'make, annotate, show and play recordings',
+    'select': 'choose the settings of a model that suit a data set',
+    'paper': "run the experiments of the method's paper and print its tables",
 }
 
 # Libraries that not every installation has, and how to get them.
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python flushes once more at exit; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except (ProEMLCError, ModuleNotFoundError, OSError) as error:
+    except (ProEMLCError, ModuleNotFoundError, OSError, MemoryError) as error:
         text = explain(error)
         if text is None or '--traceback' in words:
             raise
@@ -97,9 +97,18 @@ def explain(error: Exception) -> str | None:
         if error.name in ('proemlc_ros.msg', 'proemlc_ros.srv'):
             library = 'rclpy'
         return f'this needs {library}: {OPTIONAL[library]}' if library in OPTIONAL else None
-    if isinstance(error, OSError):
-        return f'{error.filename}: {error.strerror}' if error.filename else None
-    return str(error)
+    if isinstance(error, MemoryError):
+        return f'not enough memory: {_one_line(error) or "try smaller settings"}'
+    if isinstance(error, OSError) and error.strerror:
+        # A file that could not be put in its place is told by that place.
+        path = error.filename2 or error.filename
+        return f'{path}: {error.strerror}' if path else error.strerror
+    return _one_line(error)
+
+
+def _one_line(error: Exception) -> str:
+    # The parsers of others, of YAML for one, quote what they stumbled over in lines of its own.
+    return ' '.join(str(error).split())
 
 
 def _version() -> str:

@@ -13,7 +13,8 @@ from typing import Any
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.options import Options
+from proemlc_ros.core.activations import ACTIVATIONS
+from proemlc_ros.core.options import RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
 
 from .number_types import not_negative
@@ -23,16 +24,22 @@ _WORDS = {'true': True, 'false': False, 'none': None}
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the settings of a new model."""
-    group = parser.add_argument_group(
-        'model', 'Settings of a new model; what is left out takes its default.')
-    group.add_argument('--hidden-size', type=int, metavar='N', help='hidden neurons')
-    group.add_argument('--ridge', type=float, metavar='X', help='weight of the ridge penalty')
-    group.add_argument('--activation', metavar='NAME', help='kind of hidden neurons')
-    group.add_argument('--scaling', metavar='NAME', help='scaling of the features')
-    group.add_argument('--seed', type=int, metavar='N', help='seed of the hidden layer')
+    usual = Options()
+    group = parser.add_argument_group('model', 'Settings of a new model.')
+    group.add_argument('--hidden-size', type=int, metavar='N',
+                       help=f'hidden neurons (default: {usual.hidden_size})')
+    group.add_argument('--ridge', type=float, metavar='X',
+                       help=f'weight of the ridge penalty (default: {usual.ridge:g})')
+    group.add_argument('--activation', metavar='NAME',
+                       help=f'kind of hidden neurons: {", ".join((*RADIAL, *ACTIVATIONS))} '
+                       f'(default: {usual.activation})')
+    group.add_argument('--scaling', metavar='NAME',
+                       help=f'of the features: {", ".join(SCALINGS)} (default: {usual.scaling})')
+    group.add_argument('--seed', type=int, metavar='N',
+                       help=f'seed of the hidden layer (default: {usual.seed})')
     group.add_argument(
         '--set', metavar='NAME=VALUE', action='append', default=[], dest='settings',
-        help='any other setting of the learner; may be repeated')
+        help='any other setting of the learner, such as threshold=learnt_hamming; may be repeated')
 
 
 def model_settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -80,10 +87,12 @@ def check_folder_of(*paths: Path | None) -> None:
     """Refuse files that could not be written, before hours of work rather than after.
 
     Raises:
-        ParameterError: The folder of a file does not exist.
+        ParameterError: The folder of a file does not exist, or the file is itself a folder.
 
     """
     for path in paths:
+        if path is not None and path.is_dir():
+            raise ParameterError(f'{path}: this is a folder; name a file')
         if path is not None and not path.absolute().parent.is_dir():
             raise ParameterError(f'{path}: there is no folder {path.absolute().parent}')
 
@@ -109,11 +118,13 @@ def add_bag_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--annotations', default='', metavar='TOPIC',
                        help='topic of annotations, where there are several')
     group.add_argument('--extract', action='append', default=[], metavar='TOPIC=EXTRACTOR',
-                       help='make features from a sensor topic; may be repeated')
+                       help='make features from a sensor topic, such as /scan=laser_profile; '
+                       'may be repeated')
     group.add_argument('--sensors', type=Path, metavar='FILE',
                        help='make features as this parameter file of the feature node says')
     group.add_argument('--tolerance', type=not_negative, default=0.0, metavar='SECONDS',
-                       help='how far the stamps of annotation and features may differ')
+                       help='how far the stamps of annotation and features may differ '
+                       '(default: %(default)g)')
     group.add_argument('--best-effort', action='store_true',
                        help='use what is readable of damaged recordings')
 

@@ -20,6 +20,14 @@ def at_least_one(text: str) -> int:
     return value
 
 
+def seed(text: str) -> int:
+    """Return a whole number from 0 on."""
+    value = _whole(text)
+    if value < 0:
+        raise ArgumentTypeError(f'{text} is below 0')
+    return value
+
+
 def port(text: str) -> int:
     """Return a port; 0 lets the system choose one."""
     value = _whole(text)

@@ -18,6 +18,7 @@ from proemlc_ros.evaluation.report import Page, Series, line_chart
 
 from .label_columns import label_columns
 from .model_options import check_folder_of
+from .number_types import seed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,22 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', type=Path, metavar='FILE', help='a data set, .arff or .csv')
     parser.add_argument('--labels', metavar='NAMES|N', help='label columns of FILE: names '
                         'separated by commas, or how many of the last (negative: first) columns')
-    parser.add_argument('--sizes', default=','.join(map(str, SIZES)), metavar='N,N',
+    parser.add_argument('--sizes', default=','.join(map(str, SIZES)), metavar='N,N,...',
                         help='hidden sizes to try (default: %(default)s)')
     parser.add_argument('--samples', type=int, metavar='N',
                         help='look at the first N samples only, such as an initial block')
-    parser.add_argument('--seed', type=int, default=0, metavar='N', help='of the hidden layer')
+    parser.add_argument('--seed', type=seed, default=0, metavar='N',
+                        help='seed of the hidden layer (default: %(default)s)')
     output = parser.add_argument_group('output')
     output.add_argument('--plot', type=Path, metavar='FILE',
-                        help='draw the curve, as .svg or as a page, .html')
+                        help='draw the curve: a picture, .svg, or a page, .html')
     output.add_argument('--json', type=Path, metavar='FILE',
-                        help='write the chosen settings, for --set and for programs')
+                        help="write the chosen settings, by the names of the node's parameters")
 
 
 def run(args: argparse.Namespace) -> int:
     """Choose, print and write; return the exit code."""
     sizes = _sizes(args.sizes)
     check_folder_of(args.plot, args.json)
+    if args.plot and args.plot.suffix.lower() not in ('.svg', '.html'):
+        raise ParameterError(f'--plot {args.plot} is neither .svg nor .html')
     data = read_dataset(args.file, label_columns(args.labels))
     if args.samples is not None:
         if not 2 <= args.samples <= len(data):

@@ -43,6 +43,11 @@ MISTAKES = {
     'evaluate an unknown topic': ('evaluate bag --features /nothing', '/nothing'),
     'evaluate with unknown extractor': ('evaluate bag --extract /proemlc/features=magic', 'magic'),
     'evaluate with bad extract': ('evaluate bag --extract laser_profile', 'TOPIC=EXTRACTOR'),
+    'evaluate with sensors that are no YAML': ('evaluate bag --sensors bad.yaml', 'bad.yaml'),
+    'evaluate more than memory holds': (
+        'evaluate bag --activation relu --hidden-size 9999999999999', 'memory'),
+    'evaluate onto a folder': ('evaluate bag --html empty', 'empty: '),
+    'evaluate with damaged metadata': ('evaluate no_metadata', 'no_metadata'),
     'evaluate with missing sensors': ('evaluate bag --sensors no.yaml', 'no.yaml'),
     'evaluate with a table as sensors': ('evaluate bag --sensors table.csv', 'table.csv'),
     'evaluate with negative tolerance': ('evaluate bag --tolerance -1', 'tolerance'),
@@ -63,6 +68,10 @@ MISTAKES = {
     'select from a table with words': ('select words.csv', 'words.csv'),
     'select with bad sizes': ('select table.csv --sizes few', 'few'),
     'select with too many samples': ('select table.csv --samples 999', '999'),
+    'select with a negative seed': ('select table.csv --seed -3', '--seed'),
+    'select and draw what it cannot': ('select table.csv --plot curve.pdf', 'curve.pdf'),
+    'select more labels than columns': ('select table.csv --labels 99', '99'),
+    'select from a ragged table': ('select ragged.csv', 'ragged.csv:3'),
     'select unknown labels': ('select table.csv --labels sun,moon', 'sun'),
     'select into a missing folder': ('select table.csv --sizes 5 --json no/s.json', 'no'),
     'paper without its data': ('paper --quick --data empty', 'empty'),
@@ -85,6 +94,7 @@ MISTAKES = {
     'play a missing recording': ('bag play nowhere', 'nowhere'),
     'play backwards': ('bag play bag --rate -1', '--rate'),
     'demo at no rate': ('demo --rate 0', '--rate'),
+    'demo with a negative seed': ('demo --seed -1', '--seed'),
     'demo without lessons': ('demo --lesson-pictures 0', '--lesson-pictures'),
     'demo at an impossible port': ('demo --dashboard --port 99999', '99999'),
     'demo into a file': ('demo --output table.csv', 'table.csv'),
@@ -104,12 +114,14 @@ def desk(tmp_path_factory, module_samples):
     (folder / 'text.npz').write_text('no model')
     with zipfile.ZipFile(folder / 'foreign.npz', 'w') as archive:
         archive.writestr('a.txt', 'nothing')
-    for name in ('empty', 'folder.npz'):
+    for name in ('empty', 'folder.npz', 'no_metadata'):
         (folder / name).mkdir()
     for name, text in {
             'table.csv': TABLE, 'bare.csv': 'x,y\n1,2\n', 'empty.csv': '',
             'words.csv': 'x,label:cup\nmany,1\n', 'spans.csv': 'start,end,labels\n0,1,cup\n',
-            'back.csv': 'start,end,labels\n5,1,cup\n'}.items():
+            'back.csv': 'start,end,labels\n5,1,cup\n', 'bad.yaml': '/**: [\n',
+            'ragged.csv': 'x,y,label:cup\n1,2,1\n3,1\n', 'no_metadata/metadata.yaml': '{',
+            'no_metadata/no_metadata.mcap': ''}.items():
         (folder / name).write_text(text)
     return folder
 

@@ -60,6 +60,17 @@ def test_a_missing_file_is_one_line(run_command, capsys):
     assert capsys.readouterr().err == 'proemlc: /no/such/file: No such file or directory\n'
 
 
+@pytest.mark.parametrize('error, told', [
+    (ProEMLCError('bad file:\n  in line 1\n    ^'), 'bad file: in line 1 ^'),
+    (OSError(28, 'No space left on device'), 'No space left on device'),
+    (OSError(21, 'Is a directory', '.x.tmp', None, 'x'), 'x: Is a directory'),
+    (MemoryError('Unable to allocate 8 TiB'), 'not enough memory: Unable to allocate 8 TiB'),
+    (MemoryError(), 'not enough memory: try smaller settings')])
+def test_what_goes_wrong_outside_is_one_line(run_command, capsys, error, told):
+    assert run_command(raising(error)) == 1
+    assert capsys.readouterr().err == f'proemlc: {told}\n'
+
+
 def test_a_missing_library_names_how_to_get_it(run_command, capsys):
     assert run_command(raising(ModuleNotFoundError('x', name='sklearn.svm'))) == 1
     assert "pip install 'proemlc_ros[evaluation]'" in capsys.readouterr().err
