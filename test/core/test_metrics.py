@@ -60,6 +60,11 @@ def test_ranking_worked_by_hand():
     assert values['average_precision'] == pytest.approx((1 + 2 / 3) / 2)
 
 
+def test_ranking_without_any_label_has_nothing_wrong():
+    nothing = np.zeros((3, 0))
+    assert (ranking.one_error(nothing, nothing), ranking.coverage(nothing, nothing)) == (0, 0)
+
+
 def test_single_functions_equal_evaluate():
     scores = np.arange(12).reshape(3, 4) % 5
     values = metrics.evaluate(TRUTH, GUESS, scores)
