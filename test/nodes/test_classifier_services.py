@@ -12,8 +12,6 @@ pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import values_of, vector
 
-pytestmark = pytest.mark.slow
-
 
 def test_services_undo_rename_remove_reset_predict(classifier):
     _, partner = classifier()
