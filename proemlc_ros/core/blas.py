@@ -26,15 +26,16 @@ class Routines(NamedTuple):
     symm: Routine
     syr: Routine
     syrk: Routine
+    trmm: Routine
     trsm: Routine
     potrf: Routine
-    potri: Routine
 
 
 @cache
 def routines(dtype: str) -> Routines:
     """Return the routines for 'float64' or 'float32'."""
     products = get_blas_funcs(
-        ('gemv', 'ger', 'gemm', 'symv', 'symm', 'syr', 'syrk', 'trsm'), dtype=np.dtype(dtype))
-    factorisations = get_lapack_funcs(('potrf', 'potri'), dtype=np.dtype(dtype))
+        ('gemv', 'ger', 'gemm', 'symv', 'symm', 'syr', 'syrk', 'trmm', 'trsm'),
+        dtype=np.dtype(dtype))
+    factorisations = get_lapack_funcs(('potrf',), dtype=np.dtype(dtype))
     return Routines(*products, *factorisations)
