@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from proemlc_ros.evaluation.datasets import DataSet
+from proemlc_ros.evaluation.rivals import MODULES
 
 from .our_runs import Record, run_ours, run_paper
 from .protocol import make_folds
@@ -48,10 +49,16 @@ class Plan:
     rival_folds: int | None = None
 
     def tasks(self) -> list[Task]:
-        """Return the single runs, ours first."""
+        """Return the single runs: ours first, then fold after fold, all methods beside each other.
+
+        An experiment that was interrupted has then seen all methods on the same folds.
+        """
+        ours = [method for method in self.methods if method in (OURS, PAPER)]
+        rivals = [method for method in self.methods if method not in (OURS, PAPER)]
         return [Task(self, source, method, fold)
-                for method in self.methods for source in self.sources
-                for fold in range(self.folds_of(method))]
+                for methods in (ours, rivals) for source in self.sources
+                for fold in range(self.folds) for method in methods
+                if fold < self.folds_of(method)]
 
     def folds_of(self, method: str) -> int:
         """Return on how many folds a method runs."""
@@ -120,9 +127,19 @@ def _spread(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Record]]]
     # A fresh process for each run, so that its peak of memory is its own; one BLAS thread each.
     for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'):
         os.environ.setdefault(name, '1')
-    context = multiprocessing.get_context('spawn')
-    with context.Pool(jobs, maxtasksperchild=1) as pool:
+    with _context(tasks).Pool(jobs, maxtasksperchild=1) as pool:
         yield from pool.imap_unordered(_run, tasks, chunksize=1)
+
+
+def _context(tasks: list[Task]) -> multiprocessing.context.BaseContext:
+    """Return how to make processes: from one that has loaded everything, where there is that."""
+    if 'forkserver' not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context('spawn')
+    context = multiprocessing.get_context('forkserver')
+    context.set_forkserver_preload([__name__, *(
+        f'proemlc_ros.evaluation.rivals.{MODULES[method]}'
+        for method in dict.fromkeys(task.method for task in tasks) if method in MODULES)])
+    return context
 
 
 def _run(task: Task) -> tuple[Task, list[Record]]:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from .rival import Rival
-from .svm import Machine, grid_for
+from .svm import Machine, distances, grid_for
 
 
 class QuickWeighted(Rival):
@@ -46,24 +47,30 @@ class QuickWeighted(Rival):
     def scores(self, X: Any) -> np.ndarray:
         """Return the votes above the virtual label's, as a part of all duels of a label."""
         votes = np.zeros((X.shape[0], self.labels + 1))
-        for (first, second), machine in self.machines.items():
-            won = machine.decision_function(X) > 0.0
-            votes[:, first] += won
-            votes[:, second] += ~won
+        for first, seconds, won in self._outcomes(X):
+            votes[:, first] += won.sum(axis=1)
+            votes[:, seconds] += ~won
         return (votes[:, :-1] - votes[:, -1:]) / max(1, self.labels)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels that come before the virtual one in the quick vote."""
-        if self.labels > 60:  # one array operation a pair is faster than asking pair by pair
+        if self.labels > 60:  # one array operation a label is faster than asking pair by pair
             return super().predict(X)
-        outcomes = {pair: machine.decision_function(X) > 0.0
-                    for pair, machine in self.machines.items()}
+        outcomes = {(first, second): won[:, place] for first, seconds, won in self._outcomes(X)
+                    for place, second in enumerate(seconds)}
         predicted = np.zeros((X.shape[0], self.labels), dtype=bool)
         for row in range(X.shape[0]):
             chosen = quick_vote(self.labels + 1, lambda first, second, row=row: (
                 None if (first, second) not in outcomes else bool(outcomes[first, second][row])))
             predicted[row, chosen] = True
         return predicted
+
+    def _outcomes(self, X: Any) -> Iterator[tuple[int, list[int], np.ndarray]]:
+        """Yield for each label its opponents and which samples' duels (n, opponents) it wins."""
+        for first, pairs in groupby(self.machines, key=lambda pair: pair[0]):
+            seconds = [second for _, second in pairs]
+            yield first, seconds, distances(
+                [self.machines[first, second] for second in seconds], X) > 0.0
 
     def _train(self, first: int, second: int, X: Any, wins: np.ndarray) -> None:
         self.machines[first, second] = Machine(self.kernel, self.C).fit(X, wins)

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,7 +23,11 @@ LARGE_GRID = ({'kernel': 'linear', 'C': 0.1}, {'kernel': 'linear', 'C': 0.01})
 
 
 class Machine(ClassifierMixin, BaseEstimator):
-    """A binary support vector machine that also takes samples of a single class."""
+    """A binary support vector machine that also takes samples of a single class.
+
+    A linear machine is kept as weights and offset with the scaling worked in, a single class as an
+    offset alone, so that asking many of them is a product.
+    """
 
     def __init__(self, kernel: str = 'linear', C: float = 1.0) -> None:
         """Keep the settings."""
@@ -31,28 +37,51 @@ class Machine(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Machine:
         """Learn from samples and 0/1 targets."""
         self.classes_ = np.array([0, 1])
+        self.machine_ = None
+        self.weights_, self.offset_ = np.zeros(X.shape[1]), 0.0
         wanted = np.asarray(y).astype(bool)
         if wanted.all() or not wanted.any():
-            self.machine_ = None
-            self.constant_ = 1.0 if wanted.all() else -1.0
+            self.offset_ = 1.0 if wanted.all() else -1.0
             return self
-        # Means of sparse features would fill the zeros; their spread alone can be evened out.
-        scaler = StandardScaler(with_mean=isinstance(X, np.ndarray) and not _binary(X),
-                                with_std=not _binary(X))
-        machine = (LinearSVC(C=self.C, random_state=0) if self.kernel == 'linear'
-                   else SVC(kernel=self.kernel, C=self.C, gamma='scale'))
-        self.machine_ = make_pipeline(scaler, machine).fit(X, wanted.astype(int))
+        # Machines are many and small: checking their settings takes longer than fitting them.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            # Means of sparse features would fill the zeros; their spread alone can be evened out.
+            scaler = None if _binary(X) else StandardScaler(
+                with_mean=isinstance(X, np.ndarray)).fit(X)
+            scaled = X if scaler is None else scaler.transform(X)
+            if self.kernel == 'linear':
+                machine = LinearSVC(C=self.C, random_state=0).fit(scaled, wanted)
+                self._unscale(machine, scaler)
+            else:
+                kernel = SVC(kernel=self.kernel, C=self.C, gamma='scale')
+                self.machine_ = make_pipeline(
+                    scaler or 'passthrough', kernel.fit(scaled, wanted))
         return self
+
+    def _unscale(self, machine: LinearSVC, scaler: StandardScaler | None) -> None:
+        self.weights_, self.offset_ = machine.coef_[0], float(machine.intercept_[0])
+        if scaler is not None:
+            self.weights_ = self.weights_ / scaler.scale_
+            if scaler.with_mean:
+                self.offset_ -= float(self.weights_ @ scaler.mean_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the distance to the boundary."""
         if self.machine_ is None:
-            return np.full(X.shape[0], self.constant_)
+            return np.asarray(X @ self.weights_ + self.offset_)
         return np.asarray(self.machine_.decision_function(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return 0 or 1 for each sample."""
         return (self.decision_function(X) > 0.0).astype(int)
+
+
+def distances(machines: Sequence[Machine], X: Any) -> np.ndarray:
+    """Return the distances (n, machines) of several machines."""
+    if all(machine.machine_ is None for machine in machines):
+        weights = np.stack([machine.weights_ for machine in machines], axis=1)
+        return np.asarray(X @ weights + [machine.offset_ for machine in machines])
+    return np.column_stack([machine.decision_function(X) for machine in machines])
 
 
 def grid_for(labels: int) -> tuple[dict[str, Any], ...]:

@@ -8,13 +8,17 @@ from scipy import sparse
 
 pytest.importorskip('sklearn')
 
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
 from proemlc_ros.evaluation.rivals import MODULES, rival_class
 from proemlc_ros.evaluation.rivals.ecc import EnsembleOfChains
 from proemlc_ros.evaluation.rivals.elm import BatchELM
 from proemlc_ros.evaluation.rivals.homer import Hierarchy, balanced_clusters
 from proemlc_ros.evaluation.rivals.ml_knn import LabelNeighbours
 from proemlc_ros.evaluation.rivals.qwml import QuickWeighted, quick_vote
-from proemlc_ros.evaluation.rivals.svm import Machine
+from proemlc_ros.evaluation.rivals.svm import Machine, distances
 
 
 def make_data(samples=90, seed=0):
@@ -91,6 +95,26 @@ def test_quick_vote_by_hand():
 
     assert quick_vote(4, duel) == [0, 1]
     assert len(asked) == len(set(asked)) <= 6
+
+
+@pytest.mark.parametrize('kernel', ['linear', 'rbf'])
+def test_asking_machines_together_is_asking_each(kernel):
+    X, Y = make_data(60)
+    X = X * [1.0, 30.0, 1.0, 1.0] + [5.0, 0.0, 0.0, 0.0]
+    machines = [Machine(kernel).fit(X, Y[:, 0]), Machine(kernel).fit(X, np.ones(len(X))),
+                Machine(kernel).fit(X, Y[:, 1])]
+    together = distances(machines, X)
+    for column, machine in zip(together.T, machines, strict=True):
+        np.testing.assert_allclose(column, machine.decision_function(X), atol=1e-12)
+
+
+def test_a_linear_machine_is_the_scaled_one_of_scikit_learn():
+    X, Y = make_data(60)
+    X = X * [1.0, 30.0, 1.0, 1.0] + [5.0, 0.0, 0.0, 0.0]
+    reference = make_pipeline(StandardScaler(), LinearSVC(C=0.5, random_state=0))
+    expected = reference.fit(X, Y[:, 0]).decision_function(X)
+    found = Machine('linear', 0.5).fit(X, Y[:, 0]).decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 def test_quick_vote_equals_the_full_vote_of_the_pairs():
