@@ -21,6 +21,8 @@ _PATIENCE = 32
 _EVIDENCE = 10
 # Of all candidates that lose at most this share of the best F1, the one with fewest errors wins.
 _TOLERANCE = 0.01
+# For least errors: how many more of them tell that "at least one label" should be otherwise.
+_CLEARLY = 0.1
 
 Mask = npt.NDArray[np.bool_]
 
@@ -190,9 +192,21 @@ def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> Choice:
 
 
 def _best_of(gain: Array, errors: Array, rule: str) -> Choice:
+    near = np.where(gain >= (1.0 - _TOLERANCE) * gain.max(), errors, np.inf)
+    choice = _fewest(near)
     if rule == 'learnt':
-        errors = np.where(gain >= (1.0 - _TOLERANCE) * gain.max(), errors, np.inf)
-    # Ties, up to rounding: no forced label first, then the threshold nearest to zero.
+        return choice
+    # Whether a sample may be without labels is a trait of the data, on which F1 is the better
+    # witness: weak scores of the first samples make every forced label look like an error.
+    alike = np.where(np.arange(2)[:, np.newaxis] == choice.at_least, errors, np.inf)
+    return _fewest(alike if alike.min() <= (1.0 + _CLEARLY) * errors.min() else errors)
+
+
+def _fewest(errors: Array) -> Choice:
+    """Return the choice with the fewest errors.
+
+    Ties, up to rounding: no forced label first, then the threshold nearest to zero.
+    """
     ties = np.argwhere(errors <= errors.min() * (1.0 + 1e-9) + 1e-9)
     at_least, place = min(ties.tolist(), key=lambda tie: (tie[0], abs(CANDIDATES[tie[1]])))
     return Choice(float(CANDIDATES[place]), at_least)
