@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, lapack
 
 from proemlc_ros.core.blas import Array
 from proemlc_ros.core.hidden import HiddenLayer
@@ -64,7 +64,7 @@ class RadialNeurons(HiddenLayer):
             gamma = options.gamma_scale / cls(options, scaling, first, 1.0)._usual_distance()
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
-            layer.whitener = layer._make_whitener()
+            layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
         return layer
 
     def arrays(self) -> dict[str, Array]:
@@ -103,7 +103,8 @@ class RadialNeurons(HiddenLayer):
         np.exp(distances, out=distances)
         if self.whitener is None:
             return distances
-        whitened: Array = self.blas.gemm(1.0, self.whitener.T, distances.T, trans_a=1).T
+        whitened: Array = self.blas.trmm(1.0, self.whitener.T, distances.T, trans_a=1,
+                                         overwrite_b=1).T
         return whitened
 
     def _usual_distance(self) -> float:
@@ -114,11 +115,12 @@ class RadialNeurons(HiddenLayer):
                 return usual
         return 1.0
 
-    def _make_whitener(self) -> Array:
-        kernel = self._answer(self.distances(self.centres)).astype(np.float64)
+    def _make_whitener(self, centres: Rows) -> Array:
+        """Return L^-1, given the centres as the samples that they are."""
+        kernel = self._rows(centres).astype(np.float64)
         kernel = 0.5 * (kernel + kernel.T) + _JITTER * np.eye(self.neurons)
-        return np.asarray(solve_triangular(cholesky(kernel, lower=True), np.eye(self.neurons),
-                                           lower=True), dtype=self.options.dtype)
+        inverse, _ = lapack.dtrtri(cholesky(kernel, lower=True), lower=1)
+        return np.ascontiguousarray(inverse, dtype=self.options.dtype)
 
 
 class GaussianNeurons(RadialNeurons):
@@ -129,6 +131,7 @@ class GaussianNeurons(RadialNeurons):
         """Take scaled centres (neurons, width), and L^-1."""
         super().__init__(options, scaling, centres, gamma, whitener)
         self._squares = np.einsum('ij,ij->i', self.centres, self.centres)
+        self._columns: Array | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
@@ -138,7 +141,9 @@ class GaussianNeurons(RadialNeurons):
     def sparse_distances(self, samples: Rows) -> Array:
         """Return the distances (n, neurons) of raw sparse rows to the centres."""
         shift, factor = self.scaling.shift, self.scaling.factor
-        products = np.ascontiguousarray(samples @ (self.centres * factor).T)
+        if self._columns is None:
+            self._columns = np.ascontiguousarray((self.centres * factor).T)
+        products: Array = samples @ self._columns
         squares = np.asarray(samples.multiply(samples) @ factor ** 2).ravel()
         factors = self.scaling.row_factors(samples)
         if factors is not None:
@@ -179,6 +184,7 @@ class LaplacianNeurons(RadialNeurons):
         super().__init__(options, scaling, centres, gamma, whitener)
         self._distances = _absolute_differences()
         self._columns: tuple[Array, Array, Array] | None = None
+        self._changes: Array | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
@@ -197,6 +203,8 @@ class LaplacianNeurons(RadialNeurons):
                              np.abs(by_feature - nothing[:, np.newaxis]).sum(axis=0))
         columns, empty, base = self._columns
         factors = self.scaling.row_factors(samples)
+        if factors is None and (samples.data == 1.0).all():
+            return self._indicator_distances(samples)
         distances: Array = np.tile(base, (samples.shape[0], 1))
         for place in range(samples.shape[0]):
             stored = slice(samples.indptr[place], samples.indptr[place + 1])
@@ -207,3 +215,15 @@ class LaplacianNeurons(RadialNeurons):
             distances[place] += (np.abs(near - values[:, np.newaxis])
                                  - np.abs(near - empty[features, np.newaxis])).sum(axis=0)
         return distances
+
+    def _indicator_distances(self, samples: Rows) -> Array:
+        """Do the same for rows of zeros and ones, where a one changes the same in every row."""
+        assert self._columns is not None
+        columns, empty, base = self._columns
+        if self._changes is None:
+            at_one = (empty + self.scaling.factor)[:, np.newaxis]
+            self._changes = np.abs(columns - at_one) - np.abs(columns - empty[:, np.newaxis])
+        distances: Array = samples @ self._changes
+        distances += base
+        # Rounding may leave a distance of -1e-16.
+        return np.maximum(distances, 0.0, out=distances)

@@ -47,9 +47,9 @@ class Scaling:
     def apply(self, dense: Array) -> Array:
         """Return one dense sample, or rows of them, scaled; may be the argument itself."""
         if self.unit_rows:
-            squares = np.einsum('...j,...j->...', dense, dense)[..., np.newaxis]
-            unit: Array = np.divide(dense, np.sqrt(squares), out=np.zeros_like(dense),
-                                    where=squares > 0.0)
+            norms = np.sqrt(np.einsum('...j,...j->...', dense, dense))[..., np.newaxis]
+            factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+            unit: Array = dense * factors
             return unit
         if self._affine:
             return (dense - self.shift) * self.factor

@@ -88,3 +88,17 @@ def test_bad_sparse_input_is_refused(matrix, error):
     with pytest.raises(error):
         model.learn(matrix, [()] * matrix.shape[0])
     assert model.samples == 0
+
+
+@pytest.mark.parametrize('scaling', ['none', 'standard', 'l2'])
+def test_rows_of_zeros_and_ones_equal_dense_ones(scaling):
+    X, annotations = samples(80)
+    X = (X > 0.5).astype(float)
+    dense, thin = (plain(activation='laplacian', scaling=scaling, warmup=30) for _ in range(2))
+    dense.learn(X, annotations)
+    thin.learn(sparse.csr_matrix(X), annotations)
+    mixed = X.copy()
+    mixed[0, 0] = 0.5
+    for rows in (X, mixed):
+        np.testing.assert_allclose(thin.scores(sparse.csr_matrix(rows)), dense.scores(rows),
+                                   atol=1e-9)
