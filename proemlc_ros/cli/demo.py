@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--dashboard', action='store_true',
                         help='also serve the web page, and keep running until Ctrl-C')
     parser.add_argument('--port', type=port, default=8642, metavar='N',
-                        help='port of the web page; 0: any free one (default: %(default)s)')
+                        help='port of the web page (default: %(default)s)')
 
 
 def run(args: argparse.Namespace) -> int:

@@ -29,10 +29,10 @@ def seed(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """Return a port; 0 lets the system choose one."""
+    """Return a port to be named in an address."""
     value = _whole(text)
-    if not 0 <= value <= 65535:
-        raise ArgumentTypeError(f'{text} is no port; expected 0 to 65535')
+    if not 1 <= value <= 65535:
+        raise ArgumentTypeError(f'{text} is no port; expected 1 to 65535')
     return value
 
 
