@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentTypeError
+from typing import TypeVar
+
+Number = TypeVar('Number', int, float)
 
 
 def at_least_one(text: str) -> int:
@@ -14,18 +17,12 @@ def at_least_one(text: str) -> int:
     >>> at_least_one('12')
     12
     """
-    value = _whole(text)
-    if value < 1:
-        raise ArgumentTypeError(f'{text} is below 1')
-    return value
+    return _not_below(1, _whole(text))
 
 
 def seed(text: str) -> int:
     """Return a whole number from 0 on."""
-    value = _whole(text)
-    if value < 0:
-        raise ArgumentTypeError(f'{text} is below 0')
-    return value
+    return _not_below(0, _whole(text))
 
 
 def port(text: str) -> int:
@@ -46,9 +43,12 @@ def positive(text: str) -> float:
 
 def not_negative(text: str) -> float:
     """Return a number from 0 on."""
-    value = _real(text)
-    if value < 0:
-        raise ArgumentTypeError(f'{text} is below 0')
+    return _not_below(0, _real(text))
+
+
+def _not_below(least: int, value: Number) -> Number:
+    if value < least:
+        raise ArgumentTypeError(f'{value:g} is below {least}')
     return value
 
 

@@ -45,7 +45,21 @@ def journalled(stand):
 
 
 def test_teaching(terminal, stand):
-    listener = stand.listener
+    type_new_labels(terminal, stand.listener)
+    mark_present_and_absent(terminal, stand.listener)
+    take_the_near_twin_and_undo(terminal, stand.listener)
+    terminal.send('skitchen\r')
+    terminal.wait_for('kitchen.npz')
+    assert (stand.models / 'kitchen.npz').exists()
+    terminal.send('rcu\t\r\x15mug\r')
+    terminal.wait_for('1 .*mug')
+    terminal.send('q')
+    assert terminal.wait() == 0
+    for said in journalled(stand):  # what was sensed at that very moment is what was learnt
+        assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+
+
+def type_new_labels(terminal, listener):
     terminal.send('n')
     frozen_at = terminal.wait_for(r'FROZEN (\S+)')[1]
     listener.show('B')  # the world goes on while the operator types
@@ -66,6 +80,8 @@ def test_teaching(terminal, stand):
     assert listener.wait_learnt(2).labels == ('bowl', '茶杯 é')
     terminal.wait_for('3 labels')
 
+
+def mark_present_and_absent(terminal, listener):
     terminal.send('2')
     terminal.wait_for('✓ bowl')
     terminal.send('11')
@@ -78,6 +94,8 @@ def test_teaching(terminal, stand):
     assert (said.labels, said.absent, said.complete) == (('bowl',), ('cup',), False)
     assert clock(said.stamp) == frozen_at
 
+
+def take_the_near_twin_and_undo(terminal, listener):
     terminal.send('ncups\r')
     terminal.wait_for('"cups" is nearly "cup"')
     terminal.send('1\r')
@@ -87,16 +105,6 @@ def test_teaching(terminal, stand):
     terminal.wait_for(' 3 samples')
     terminal.send('0')
     assert listener.wait_learnt(5).labels == ()
-
-    terminal.send('skitchen\r')
-    terminal.wait_for('kitchen.npz')
-    assert (stand.models / 'kitchen.npz').exists()
-    terminal.send('rcu\t\rmug\r'.replace('mug', '\x15mug'))
-    terminal.wait_for('1 .*mug')
-    terminal.send('q')
-    assert terminal.wait() == 0
-    for said in journalled(stand):  # what was sensed at that very moment is what was learnt
-        assert np.array_equal(said.features, listener.moments[said.stamp].data)
 
 
 def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, tmp_path):
