@@ -104,7 +104,20 @@ def read_annotations(count: int, labels: object, absent: object = None,
     rules = ([complete] * count if isinstance(complete, bool)
              else _one_each(count, complete, 'complete'))
     rules = [bool(rule) if hasattr(rule, 'dtype') else rule for rule in rules]
-    return [read_annotation(*said) for said in zip(listed, unlisted, rules)]
+    return [_read_again(*said) for said in zip(listed, unlisted, rules)]
+
+
+# A stream says the same of many samples. "typed", since 1 equals True but is no answer.
+_remembered = lru_cache(maxsize=4096, typed=True)(read_annotation)
+
+
+def _read_again(labels: object, absent: object, complete: object) -> Annotation:
+    if type(labels) is tuple and absent is None:
+        try:
+            return _remembered(labels, absent, complete)
+        except TypeError:
+            pass  # Something in it cannot be remembered, and is no name either.
+    return read_annotation(labels, absent, complete)
 
 
 def _one_each(count: int, values: object, what: str) -> list[object]:

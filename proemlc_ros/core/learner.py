@@ -167,8 +167,7 @@ class Learner:
             if before is not None:
                 self.restore(before)
             raise
-        for checksum in checksums_of_rows(rows, [said.complete for said in annotations]):
-            self.ledger.add(checksum)
+        self.ledger.add_all(checksums_of_rows(rows, [said.complete for said in annotations]))
 
     def _in_blocks(self, annotations: list[Annotation]) -> bool:
         return self.options.forgetting == 1.0 and all(said.complete for said in annotations)
@@ -188,8 +187,7 @@ class Learner:
         for place, said in enumerate(annotations):
             self.count(said, 1)
             self.mass += self.layer.mass(hidden[place])
-        for checksum in checksums_of_rows(rows, [True] * len(annotations)):
-            self.ledger.add(checksum)
+        self.ledger.add_all(checksums_of_rows(rows, [True] * len(annotations)))
         self.last_sum = hidden.sum(axis=0)
 
     # ----- labels -----

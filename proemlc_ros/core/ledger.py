@@ -39,6 +39,12 @@ class Ledger:
             if view[place] < _FULL:
                 view[place] += 1
 
+    def add_all(self, checksums: list[int]) -> None:
+        """Note learnt samples."""
+        places, times = np.unique(np.array(list(map(_places, checksums)), dtype=np.intp),
+                                  return_counts=True)
+        self.counts[places] = np.minimum(self.counts[places] + times, _FULL)
+
     def remove(self, checksum: int) -> None:
         """Strike a sample out; it must be there."""
         view = self._view

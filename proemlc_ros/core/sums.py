@@ -106,8 +106,7 @@ class PartialSums:
         self.evidence += hidden.T @ weights
         completes = [said.complete for said in annotations]
         self.absent_sum += hidden[completes].sum(axis=0)
-        for checksum in checksums_of_rows(rows, completes):
-            self.ledger.add(checksum)
+        self.ledger.add_all(checksums_of_rows(rows, completes))
         self.samples += len(annotations)
         self.mass += sum(map(self.layer.mass, hidden))
 

@@ -95,6 +95,17 @@ def test_bad_annotations_change_nothing(arguments, error, text):
     assert model.to_bytes() == before
 
 
+@pytest.mark.parametrize(('labels', 'complete', 'text'), [
+    (('cup',), 1, 'complete is 1'),
+    ((['cup'],), True, 'which is not text'),
+])
+def test_what_was_said_before_excuses_nothing(labels, complete, text):
+    model = fitted()
+    model.learn([ROW, ROW], [('cup',), ('cup',)])
+    with pytest.raises(errors.LabelError, match=text):
+        model.learn([ROW, ROW], [('cup',), labels], complete=[True, complete])
+
+
 def test_a_chunk_is_learnt_whole_or_not_at_all():
     model = plain(activation='relu')
     model.learn(X, ANNOTATIONS)

@@ -51,6 +51,18 @@ def test_full_counters_stay_full():
     assert ledger.counts.max() == 65535
 
 
+def test_many_at_once_are_noted_as_one_by_one():
+    checksums = [*checksums_of_rows(X, [True] * len(X)), 7, 7, 7]
+    one, all_at_once = Ledger(), Ledger()
+    for ledger in (one, all_at_once):
+        ledger.counts[7] = 65533  # of the first table; it fills up on the way
+    for checksum in checksums:
+        one.add(checksum)
+    all_at_once.add_all(checksums)
+    np.testing.assert_array_equal(all_at_once.counts, one.counts)
+    assert all_at_once.counts.max() == 65535
+
+
 def test_merge_copy_and_travel():
     one, two = Ledger(), Ledger()
     one.add(1)
