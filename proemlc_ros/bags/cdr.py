@@ -8,8 +8,10 @@ Whatever is not plain little-endian CDR of exactly our definitions is left to th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from struct import error as struct_error
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,8 @@ _HEADER = Struct('<iII')
 _UINT = Struct('<I')
 _FLOAT = np.dtype('<f4')
 _NOTHING = np.empty(0, np.float32)
+# Bytes of a statement that is worth remembering: it has no features of its own.
+_SHORT = 512
 
 
 def read_moment(data: bytes) -> Moment | None:
@@ -29,35 +33,58 @@ def read_moment(data: bytes) -> Moment | None:
     try:
         stamp, place = _header(data)
         values, place = _floats(data, place)
-        extractor, place = _text(data, place)
+        return Moment(stamp, values, _last_text(data[place:]))
     except (struct_error, ValueError):
         return None
-    return Moment(stamp, values, extractor) if _is_end(data, place) else None
 
 
 def read_annotation(data: bytes) -> Annotation | None:
     """Return the annotation of a serialized LabelAnnotation; None where it is not plainly one."""
     try:
         stamp, place = _header(data)
-        labels, place = _texts(data, place)
-        absent, place = _texts(data, place)
-        complete = data[place]
-        features, place = _floats(data, place + 1)
-        extractor, place = _text(data, place)
-        annotator, place = _text(data, place)
+        statement = data[(place + 3) & ~3:]
+        read = _short_statement if len(statement) <= _SHORT else _statement
+        return Annotation(stamp, *read(statement))
     except (struct_error, ValueError, IndexError):
         return None
-    if complete > 1 or not _is_end(data, place):
-        return None
-    return Annotation(stamp, labels, absent, bool(complete), features if features.size else None,
-                      extractor, annotator)
+
+
+def _statement(data: bytes) -> tuple[Any, ...]:
+    """Return what an annotation says, from the bytes behind its header."""
+    labels, place = _texts(data, 0)
+    absent, place = _texts(data, place)
+    complete = data[place]
+    if complete > 1:
+        raise ValueError('not a boolean')
+    features, place = _floats(data, place + 1)
+    extractor, place = _text(data, place)
+    annotator, place = _text(data, place)
+    _check_end(data, place)
+    return (labels, absent, bool(complete), features if features.size else None, extractor,
+            annotator)
+
+
+# The same is said about many moments; reading it again takes longer than remembering it.
+_short_statement = lru_cache(maxsize=4096)(_statement)
+
+
+@lru_cache(maxsize=4096)
+def _last_text(data: bytes) -> str:
+    text, place = _text(data, 0)
+    _check_end(data, place)
+    return text
 
 
 def _header(data: bytes) -> tuple[int, int]:
     if data[:2] != _LITTLE_ENDIAN:
         raise ValueError('another encoding')
     seconds, nanoseconds, length = _HEADER.unpack_from(data, 4)
-    return seconds * NANOSECONDS + nanoseconds, 16 + length
+    end = 16 + length
+    # frame_id is not needed, but what is wrong with it is for the library to say.
+    if data[end - 1:end] != b'\0' or not length:
+        raise ValueError('not a text')
+    data[16:end - 1].decode()
+    return seconds * NANOSECONDS + nanoseconds, end
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
@@ -97,6 +124,6 @@ def _floats(data: bytes, place: int) -> tuple[np.ndarray, int]:
     return np.frombuffer(data, _FLOAT, count, place + 4), end
 
 
-def _is_end(data: bytes, place: int) -> bool:
-    """Whether nothing but padding is left."""
-    return place <= len(data) <= place + 3
+def _check_end(data: bytes, place: int) -> None:
+    if not place <= len(data) <= place + 3:
+        raise ValueError('more than padding is left')

@@ -71,8 +71,9 @@ class MomentBuffer:
 
     def is_long_past(self, stamp: int) -> bool:
         """Tell whether a stamp is too old for a vector that is merely out of order."""
-        return bool(self._stamps) and (
-            stamp < self._stamps[-1] - round(self.rules.reorder * NANOSECONDS))
+        if not self._stamps or stamp >= self._stamps[-1]:
+            return False
+        return stamp < self._stamps[-1] - round(self.rules.reorder * NANOSECONDS)
 
     def find(self, stamp: int, final: bool = False) -> Moment | None:
         """Return the vector of a stamp, or the nearest within the tolerance.

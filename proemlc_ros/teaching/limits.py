@@ -58,7 +58,7 @@ class Limits:
             raise VectorRejectedError(
                 'wrong_width', f'the feature vector has {size} values, the model was made for '
                 f'{width}; publish {width} values, or reset the model')
-        if not np.isfinite(data).all():
+        if np.count_nonzero(np.isfinite(data)) < size:
             index = int(np.flatnonzero(~np.isfinite(data))[0])
             raise VectorRejectedError(
                 'not_finite', f'value {index} of the feature vector is {data[index]}')
@@ -73,18 +73,18 @@ class Limits:
         Raises:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
         """
-        names = set(annotation.labels) | set(annotation.absent)
+        labels, absent = annotation.labels, annotation.absent
+        names = {*labels, *absent}
         if len(names) > self.max_labels:
             raise LabelRejectedError(
                 'too_many_labels', f'the annotation names {len(names)} labels, more than the '
                 f'{self.max_labels} that max_labels allows')
         for name in names:
             self.check_name(name)
-        both = set(annotation.labels) & set(annotation.absent)
-        if both:
+        if absent and (both := set(labels).intersection(absent)):
             raise LabelRejectedError(
                 'contradiction', f'label {min(both)!r} is given as present and as absent')
-        new = sum(1 for name in set(annotation.labels) if name not in known)
+        new = len({name for name in labels if name not in known})
         if new and len(known) + new > self.max_labels:
             raise LabelRejectedError(
                 'too_many_labels', f'{new} new labels beside the {len(known)} known ones are '
