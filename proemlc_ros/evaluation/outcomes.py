@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""How predictions fared against what was said about them, sample by sample.
+"""How predictions fared against what was said about them, block by block.
 
 Only labels that were decided upon count: for a complete annotation all that are known or named,
 for another one those it names, as in the node's rolling loss.
@@ -8,12 +8,21 @@ for another one those it names, as in the node's rolling loss.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from proemlc_ros.teaching.moments import Annotation
 
 from .curve import LossCurve
+
+# Which labels (columns) in which samples (rows).
+Cells = npt.NDArray[np.bool_]
 
 
 @dataclass
@@ -60,15 +69,45 @@ class LabelTally:
         return 2 * self.hits / max(1, 2 * self.hits + self.false_alarms + self.misses)
 
 
+class Question(NamedTuple):
+    """What an annotation decides upon.
+
+    Attributes:
+        names: The names that count; None: all.
+        decided: How many labels that are.
+
+    """
+
+    names: frozenset[str] | None
+    decided: int
+
+    @classmethod
+    def of(cls, present: tuple[str, ...], absent: tuple[str, ...], complete: bool,
+           known: Collection[str]) -> Question:
+        """Return what an annotation decides upon when some labels are known."""
+        if not complete:
+            names = frozenset(present + absent)
+            return cls(names, len(names))
+        return cls(None, len(known) + len({
+            name for name in present + absent if name not in known}))
+
+    def asked(self, predicted: Collection[str]) -> Collection[str]:
+        """Return those of the predicted names that count."""
+        return predicted if self.names is None else self.names.intersection(predicted)
+
+
 class OutcomeTally:
-    """Adds up outcomes in memory that depends on the number of labels alone."""
+    """Adds up outcomes in memory that depends on the number of labels alone.
+
+    What comes out does not depend on how the samples were grouped.
+    """
 
     def __init__(self) -> None:
         """Begin without samples."""
         self.labels: dict[str, LabelTally] = {}
         self.curve = LossCurve()
-        self._exact = 0
-        self._sums = {'accuracy': 0.0, 'precision': 0.0, 'recall': 0.0, 'f1': 0.0}
+        # How many samples had so many hits, labels present, and labels predicted.
+        self._kinds: Counter[tuple[int, int, int]] = Counter()
 
     @property
     def samples(self) -> int:
@@ -78,7 +117,7 @@ class OutcomeTally:
     def add(
         self, predicted: Collection[str], said: Annotation, known: Collection[str], time: int
     ) -> None:
-        """Compare a prediction with the annotation that came after it.
+        """Compare one prediction with the annotation that came after it.
 
         Args:
             predicted: Names that were predicted.
@@ -87,18 +126,35 @@ class OutcomeTally:
             time: When the annotation was recorded, in nanoseconds.
 
         """
-        present, guessed = set(said.labels), set(predicted)
-        if said.complete:
-            decided = len(known) + sum(
-                name not in known for name in (*said.labels, *said.absent))
-        else:
-            decided = len(present.union(said.absent))
-            guessed &= present.union(said.absent)
-        hits = present & guessed
-        misses, alarms = present - hits, guessed - hits
-        self.curve.add(len(misses) + len(alarms), decided)
-        self._count_labels(hits, misses, alarms, time)
-        self._count_sample(len(hits), len(present), len(guessed))
+        question = Question.of(said.labels, said.absent, said.complete, known)
+        self.add_all([predicted], [said.labels], [question], [time])
+
+    def add_all(
+        self, predicted: Sequence[Collection[str]], present: Sequence[Collection[str]],
+        questions: Sequence[Question], times: Sequence[int],
+    ) -> None:
+        """Compare predictions with the annotations that came after them; one entry a sample.
+
+        Args:
+            predicted: Names that were predicted.
+            present: Names that were there.
+            questions: What counts.
+            times: When the annotations were recorded, in nanoseconds.
+
+        """
+        guessed = [question.asked(names)
+                   for names, question in zip(predicted, questions, strict=True)]
+        for name in dict.fromkeys(chain(*present, *guessed)):
+            if name not in self.labels:
+                self.labels[name] = LabelTally(name)
+        truth, guess = self._cells(present), self._cells(guessed)
+        hits, misses, alarms = truth & guess, truth & ~guess, guess & ~truth
+        self._note_first(truth, times)
+        self._count_labels(hits, misses, alarms)
+        per_sample = [cells.sum(axis=1).tolist() for cells in (hits, truth, guess)]
+        self._kinds.update(zip(*per_sample, strict=True))
+        for right, there, named, question in zip(*per_sample, questions, strict=True):
+            self.curve.add(there + named - 2 * right, question.decided)
 
     def metrics(self) -> dict[str, float]:
         """Return the measures by name; empty before the first sample."""
@@ -107,45 +163,50 @@ class OutcomeTally:
         tallies = [tally for tally in self.labels.values() if tally.support]
         hits = sum(tally.hits for tally in tallies)
         wrong = sum(t.false_alarms + t.misses for t in self.labels.values())
-        averages = {name: total / self.samples for name, total in self._sums.items()}
         return {
             'hamming': self.curve.loss or 0.0,
-            'subset_accuracy': self._exact / self.samples,
-            **averages,
+            **self._example_based(),
             'micro_f1': 2 * hits / max(1, 2 * hits + wrong),
             'macro_f1': sum(tally.f1 for tally in tallies) / max(1, len(tallies)),
         }
 
-    def _count_labels(
-        self, hits: set[str], misses: set[str], alarms: set[str], time: int
-    ) -> None:
-        for name in alarms:
-            self._tally(name).false_alarms += 1
-        for name in hits:
-            self._shown(name, time).hits += 1
-        for name in misses:
-            tally = self._shown(name, time)
-            tally.misses += 1
-            for other in alarms:
-                tally.mistaken_for[other] = tally.mistaken_for.get(other, 0) + 1
+    def _example_based(self) -> dict[str, float]:
+        """Average over samples; where there is nothing to find, finding it is right."""
+        sums = dict.fromkeys(('subset_accuracy', 'accuracy', 'precision', 'recall', 'f1'), 0.0)
+        for (hits, present, guessed), samples in sorted(self._kinds.items()):
+            either = present + guessed - hits
+            sums['subset_accuracy'] += samples * (hits == either)
+            sums['accuracy'] += samples * (hits / either if either else 1.0)
+            sums['precision'] += samples * (hits / guessed if guessed else float(not present))
+            sums['recall'] += samples * (hits / present if present else float(not guessed))
+            sums['f1'] += samples * (2 * hits / (present + guessed) if either else 1.0)
+        return {name: total / self.samples for name, total in sums.items()}
 
-    def _count_sample(self, hits: int, present: int, guessed: int) -> None:
-        """Add the example-based measures; where there is nothing to find, finding it is right."""
-        either = present + guessed - hits
-        self._exact += hits == either
-        self._sums['accuracy'] += hits / either if either else 1.0
-        self._sums['precision'] += hits / guessed if guessed else float(not present)
-        self._sums['recall'] += hits / present if present else float(not guessed)
-        self._sums['f1'] += 2 * hits / (present + guessed) if either else 1.0
+    def _cells(self, named: Sequence[Collection[str]]) -> Cells:
+        """Return which labels are named for which sample, (n, labels)."""
+        columns = {name: column for column, name in enumerate(self.labels)}
+        cells = np.zeros((len(named), len(columns)), dtype=bool)
+        rows = np.repeat(np.arange(len(named)), [len(names) for names in named])
+        cells[rows, np.array([columns[name] for name in chain(*named)], dtype=np.intp)] = True
+        return cells
 
-    def _shown(self, name: str, time: int) -> LabelTally:
-        tally = self._tally(name)
-        if not tally.first_sample:
-            tally.first_sample, tally.first_time = self.samples, time
-        return tally
+    def _note_first(self, truth: Cells, times: Sequence[int]) -> None:
+        for tally, appears, place in zip(
+                self.labels.values(), truth.any(axis=0).tolist(), truth.argmax(axis=0).tolist(),
+                strict=True):
+            if appears and not tally.first_sample:
+                tally.first_sample, tally.first_time = self.samples + place + 1, times[place]
 
-    def _tally(self, name: str) -> LabelTally:
-        tally = self.labels.get(name)
-        if tally is None:
-            tally = self.labels[name] = LabelTally(name)
-        return tally
+    def _count_labels(self, hits: Cells, misses: Cells, alarms: Cells) -> None:
+        tallies = list(self.labels.values())
+        counts = [cells.sum(axis=0).tolist() for cells in (hits, misses, alarms)]
+        for tally, right, missed, wrong in zip(tallies, *counts, strict=True):
+            tally.hits += right
+            tally.misses += missed
+            tally.false_alarms += wrong
+        # Of each label that was missed, how often each other one was named in that sample.
+        confused = misses.any(axis=1) & alarms.any(axis=1)
+        both = misses[confused].T.astype(np.float32) @ alarms[confused].astype(np.float32)
+        for missed, wrong in np.argwhere(both).tolist():
+            instead, name = tallies[missed].mistaken_for, tallies[wrong].name
+            instead[name] = instead.get(name, 0) + int(both[missed, wrong])

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 from proemlc_ros.bags.sources import Taught
@@ -15,12 +15,15 @@ from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.intake import Intake, cause_of
 from proemlc_ros.teaching.lessons import Lesson
 from proemlc_ros.teaching.matching import MatchingRules
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.teaching.moments import Moment
 from proemlc_ros.teaching.pupil import Pupil
 from proemlc_ros.teaching.statistics import LatencyWindow
 
-from .outcomes import OutcomeTally
+from .outcomes import OutcomeTally, Question
 from .steps import Block, Step, Steps
+
+# Lessons that an event can take back, as in the node.
+UNDO_DEPTH = 100
 
 
 class Replay:
@@ -44,7 +47,7 @@ class Replay:
         on_prediction: Callable[[Moment, Classification], None] | None = None,
     ) -> None:
         """Start with empty buffers."""
-        self.pupil = Pupil(model)
+        self.pupil = Pupil(model, UNDO_DEPTH)
         self.pupil.extractor = str(model.extra.get('extractor', ''))
         self.learning = learning
         self.on_prediction = on_prediction
@@ -54,6 +57,11 @@ class Replay:
         intake = Intake(rules=rules, width=model.width, extractor=self.pupil.extractor)
         self.steps = Steps(intake, model.labels, on_prediction is not None)
         self._known: dict[str, None] = dict.fromkeys(model.labels)
+        # Number of the sample from which on a single prediction is timed again.
+        self._next_timing = 0
+        # The last blocks learnt, with the number of samples before each and the labels that each
+        # sample introduced.
+        self._recent: deque[tuple[int, Block, list[tuple[str, ...]]]] = deque()
 
     @property
     def model(self) -> ProEMLC:
@@ -106,31 +114,55 @@ class Replay:
 
     def _take_block(self, block: Block) -> None:
         rows = block.rows
-        self._time_one(rows[0])
+        if self.tally.samples >= self._next_timing:
+            self._time_one(rows[0])
         if not self.learning:
             predicted = self.model.predict(rows)
         else:
             predicted = self.model.test_then_train(rows, **block.statements()).labels
-        for place, guess in enumerate(predicted):
-            said = block.annotation(place)
-            self.tally.add(guess, said, self._known, block.times[place])
-            if self.learning:
-                self._remember(said)
+        questions, new = self._meet(block)
+        self.tally.add_all(predicted, block.labels, questions, block.times)
+        if self.learning:
+            self._recent.append((self.tally.samples - len(block), block, new))
+            # The first goes when those behind it suffice.
+            while len(self._recent) > 1 and (
+                    self.tally.samples - self._recent[1][0] >= UNDO_DEPTH):
+                self._recent.popleft()
 
-    def _remember(self, said: Annotation) -> None:
-        named = said.labels if said.complete else said.labels + said.absent
-        new = tuple([name for name in named if name not in self._known])
-        for name in new:
-            self._known[name] = None
-        self.pupil.lessons.push(Lesson(self.tally.samples, said, new))
+    def _meet(self, block: Block) -> tuple[list[Question], list[tuple[str, ...]]]:
+        """Return what each annotation decides upon, and which labels it introduces."""
+        if all(block.complete) and block.names() <= self._known.keys():
+            return [Question(None, len(self._known))] * len(block), [()] * len(block)
+        questions, introduced = [], []
+        for labels, absent, complete in zip(
+                block.labels, block.absent, block.complete, strict=True):
+            questions.append(Question.of(labels, absent, complete, self._known))
+            new: tuple[str, ...] = ()
+            if self.learning:
+                named = labels if complete else labels + absent
+                new = tuple([name for name in named if name not in self._known])
+                self._known.update(dict.fromkeys(new))
+            introduced.append(new)
+        return questions, introduced
+
+    def _remember(self) -> None:
+        """Make lessons of the samples learnt since the last event; only events ask for them."""
+        for before, block, introduced in self._recent:
+            for number, (said, new) in enumerate(
+                    zip(block.annotations(), introduced, strict=True), before + 1):
+                self.pupil.lessons.push(Lesson(number, said, new))
+        self._recent.clear()
 
     def _time_one(self, row: object) -> None:
         start = time.perf_counter_ns()
         self.model.classify(row)
         self.latency.add(time.perf_counter_ns() - start)
+        # Seldom in a long recording: it takes as long as learning several samples.
+        self._next_timing = self.tally.samples + min(self.tally.samples // 8, 1000)
 
     def _change(self, event: Event) -> None:
         """Repeat what was done to the model when the recording was made."""
+        self._remember()
         if not self.pupil.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
             self.rejects['model_file_of_another_place'] += 1
         self._known = dict.fromkeys(self.model.labels)

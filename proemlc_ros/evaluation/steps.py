@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,14 @@ class Block:
                 'absent': self.absent if any(self.absent) else None,
                 'complete': True if all(self.complete) else self.complete}
 
-    def annotation(self, place: int) -> Annotation:
-        """Return one annotation as a whole."""
-        return Annotation(0, self.labels[place], self.absent[place], self.complete[place],
-                          self.features[place])
+    def names(self) -> set[str]:
+        """Return all names that occur."""
+        return set(chain(*self.labels, *self.absent))
+
+    def annotations(self) -> list[Annotation]:
+        """Return each annotation as a whole."""
+        return [Annotation(0, *said) for said in zip(
+            self.labels, self.absent, self.complete, self.features, strict=True)]
 
     def part(self, place: int) -> Block:
         """Return a block with one annotation."""
@@ -129,7 +134,11 @@ class Steps:
                 yield from self._emptied()
             try:
                 if isinstance(item, Moment):
-                    yield from self._see(item, now)
+                    self.intake.check(item)
+                    self.vectors_seen += 1
+                    if self.vectors:
+                        yield item
+                    self._collect(self.intake.add(item, now), now)
                 elif isinstance(item, Annotation):
                     answer = self.intake.annotate(item, self._known, now)
                     if answer is not None:
@@ -148,15 +157,6 @@ class Steps:
     def take_over(self, other: Steps) -> None:
         """Go on where steps in another process, begun from these, have stopped."""
         self.__dict__.update(other.__dict__)
-
-    def _see(self, moment: Moment, now: int) -> Iterator[Step]:
-        self.intake.check(moment)
-        self.vectors_seen += 1
-        if self.vectors:
-            yield moment
-        answers = self.intake.add(moment, now)
-        if answers:
-            self._collect(answers, now)
 
     def _collect(self, answers: Iterable[Answer], now: int) -> None:
         for answer in answers:

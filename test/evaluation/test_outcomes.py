@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.evaluation.curve import LossCurve
-from proemlc_ros.evaluation.outcomes import OutcomeTally
+from proemlc_ros.evaluation.outcomes import OutcomeTally, Question
 from proemlc_ros.teaching.moments import Annotation
 from proemlc_ros.teaching.prequential import RollingHamming
 
@@ -55,6 +55,24 @@ def test_the_loss_is_the_nodes_own_over_all_kinds_of_annotations():
         rolling.add(guess, said, known)
         known.update(dict.fromkeys(said.labels))
     assert tally.metrics()['hamming'] == pytest.approx(rolling.loss, abs=1e-12)
+
+
+def test_groups_of_samples_do_not_matter():
+    rng = np.random.default_rng(4)
+    truth = [names_of(row) for row in rng.random((100, 4)) < 0.3]
+    guess = [names_of(row) for row in rng.random((100, 4)) < 0.4]
+    questions = [Question(frozenset(NAMES[:2]), 2) if number % 3 == 0 else Question(None, 4)
+                 for number in range(100)]
+    tallies = []
+    for size in (1, 7, 100):
+        tallies.append(OutcomeTally())
+        for start in range(0, 100, size):
+            part = slice(start, start + size)
+            tallies[-1].add_all(guess[part], truth[part], questions[part], range(100)[part])
+    for tally in tallies[1:]:
+        assert tally.metrics() == tallies[0].metrics()
+        assert tally.labels == tallies[0].labels
+        assert tally.curve.points() == tallies[0].curve.points()
 
 
 def test_first_appearance_and_confusion():

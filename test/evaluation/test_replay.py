@@ -150,6 +150,17 @@ def test_events_of_a_journal_are_repeated(samples):
     assert replay.all_rejects == {'model_file_of_another_place': 1}
 
 
+def test_undo_reaches_back_over_blocks(samples):
+    """The last hundred lessons can be taken back, wherever blocks ended, and no more."""
+    stream = [(number, Annotation(number + 1, labels, features=values))
+              for number, (values, labels) in enumerate(samples[:300])]
+    stream.insert(150, (150, Event(EventKind.RENAME, label='red', new_label='crimson')))
+    replay = Replay(small_model())
+    replay.play([*stream, *[(300, Event(EventKind.UNDO))] * 101])
+    assert replay.model.samples == 200
+    assert replay.all_rejects == {'undo': 1}
+
+
 def test_a_sample_that_the_model_refuses_costs_only_itself(samples):
     huge = np.full(6, 1e18, np.float32)
     given = [*samples[:10], (huge, ('cup',)), *samples[10:20]]
