@@ -50,7 +50,8 @@ class Centres(NamedTuple):
 
 
 def nested_fits(H: Array, T: Array, ridge: float, sizes: Sequence[int],
-                rows: slice = slice(None), centres: Centres | None = None) -> Iterator[Fit]:
+                rows: slice = slice(None), centres: Centres | None = None,
+                gram: Array | None = None) -> Iterator[Fit]:
     """Fit the first k columns of H, for every k in sizes, from one factorisation.
 
     Args:
@@ -60,6 +61,7 @@ def nested_fits(H: Array, T: Array, ridge: float, sizes: Sequence[int],
         sizes: numbers of columns, growing.
         rows: the samples whose outputs are wanted; all of them are learnt from.
         centres: the neurons around samples, to be left out together with these.
+        gram: H^T H where it is known, as when several ridges are tried.
 
     Yields:
         For each size its outputs on these samples, with them and with each left out.
@@ -70,7 +72,8 @@ def nested_fits(H: Array, T: Array, ridge: float, sizes: Sequence[int],
     limits = [0, *sizes]
     if any(low >= high for low, high in zip(limits, limits[1:])) or limits[-1] > H.shape[1]:
         raise ParameterError(f'sizes {list(sizes)} must grow and stay within {H.shape[1]} columns')
-    factor = _factor(H[:, :limits[-1]], ridge)
+    gram = H.T @ H if gram is None else gram
+    factor = _factor(gram[:limits[-1], :limits[-1]], ridge)
     Z: Array = solve_triangular(factor, H[:, :limits[-1]].T, lower=True, check_finite=False)
     own = None if centres is None else _OwnNeurons(centres, factor, T, len(H))
     wanted = T[rows]
@@ -141,11 +144,11 @@ def _left(leverages: Array) -> Array:
     return left
 
 
-def _factor(H: Array, ridge: float) -> Array:
-    gram = H.T @ H
-    gram.flat[::len(gram) + 1] += ridge
+def _factor(gram: Array, ridge: float) -> Array:
+    penalised = gram.copy()
+    penalised.flat[::len(gram) + 1] += ridge
     try:
-        factor: Array = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        factor: Array = cholesky(penalised, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         raise ParameterError(f'a ridge of {ridge:g} is too small for these samples; '
                              'raise it') from None

@@ -65,26 +65,33 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     tried = [dict(candidate) for candidate in (CANDIDATES if candidates is None else candidates)]
     if not tried or not len(sizes) or not len(ridges):
         raise ParameterError('give at least one candidate, one size and one ridge')
-    order = np.random.default_rng(seed).permutation(rows.shape[0])
-    first = rows.shape[0] if first is None else first
-
-    def look(candidate: dict[str, Any], limit: int, tried_sizes: Sequence[int],
-             tried_ridges: Sequence[float]) -> list[Point]:
-        part = np.sort(order[:limit])
-        layer_rows = max(1, int(np.count_nonzero(part < first)))
-        return try_candidate(rows[part], truth[part], candidate, tried_sizes, tried_ridges, seed,
-                             layer_rows)
-
+    search = _Search(rows, truth, seed, rows.shape[0] if first is None else first)
     size = [min(_SCREENING_SIZE, max(sizes))]
-    screened = [(max(look(candidate, _SCREENING_ROWS, size, ridges),
+    screened = [(max(search.look(candidate, _SCREENING_ROWS, size, ridges),
                      key=lambda point: point.left_out_f1), candidate) for candidate in tried]
     screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
-    points = [point for best, candidate in screened[:_FINALISTS]
-              for point in look(candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
+    points = [point for best, candidate in screened[:_FINALISTS] for point in search.look(
+        candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
     for candidate in with_links(screened[0][1], rows.shape[1]) if links else ():
         # Links change how much penalty is needed, so that screening has nothing to say on it.
-        points += look(candidate, _FINAL_ROWS, sizes, ridges)
+        points += search.look(candidate, _FINAL_ROWS, sizes, ridges)
     return Selection(points)
+
+
+class _Search:
+    """Looks at candidates on parts of the samples, the same part for all."""
+
+    def __init__(self, rows: Rows, truth: Indicators, seed: int, first: int) -> None:
+        self._rows, self._truth, self._seed, self._first = rows, truth, seed, first
+        self._order = np.random.default_rng(seed).permutation(rows.shape[0])
+
+    def look(self, candidate: dict[str, Any], limit: int, sizes: Sequence[int],
+             ridges: Sequence[float]) -> list[Point]:
+        """Return the points of a candidate on that many samples."""
+        part = np.sort(self._order[:limit])
+        layer_rows = max(1, int(np.count_nonzero(part < self._first)))
+        return try_candidate(self._rows[part], self._truth[part], candidate, sizes, ridges,
+                             self._seed, layer_rows)
 
 
 def _near(ridge: float, ridges: Sequence[float]) -> list[float]:
@@ -104,10 +111,11 @@ def try_candidate(rows: Rows, truth: Indicators, candidate: dict[str, Any],
     H, others, centres = hidden_columns(rows, options, first)
     T: Array = np.where(truth, 1.0, -1.0)
     judged = slice(None, None, -(-len(T) // _RULE_ROWS))
+    gram = H.T @ H
     points = []
     for ridge in ridges:
         for fit in nested_fits(H, T, ridge, [others + size for size in used], judged,
-                               centres):
+                               centres, gram):
             settings = replace(options, hidden_size=fit.columns - others, ridge=float(ridge))
             points.append(_judge(settings, fit, T[judged], truth[judged]))
     return points

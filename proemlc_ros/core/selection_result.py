@@ -14,6 +14,8 @@ from proemlc_ros.errors import ParameterError
 # Points this close to the best F1 are as good, for all that the samples can tell. Of them the one
 # with the least squared error is chosen, which depends less on a few samples.
 _TOLERANCE = 0.01
+# What a network may lose of the best F1 to be small.
+_SMALL = 0.03
 _BAR = 30
 
 
@@ -37,6 +39,7 @@ class Selection:
     Attributes:
         points: all of them.
         best_point: the least squared left-out error within 1 % of the best left-out F1.
+        small_point: the fewest hidden columns within 3 % of it, for slow machines.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:
@@ -44,10 +47,10 @@ class Selection:
         if not points:
             raise ParameterError('there are no points to choose among')
         self.points = tuple(points)
-        enough = max(point.left_out_f1 for point in points) * (1.0 - _TOLERANCE)
-        self.best_point = min(
-            (point for point in points if point.left_out_f1 >= enough),
-            key=lambda point: (point.left_out_square, point.columns))
+        self.best_point = min(self._within(_TOLERANCE),
+                              key=lambda point: (point.left_out_square, point.columns))
+        self.small_point = min(self._within(_SMALL),
+                               key=lambda point: (point.columns, -point.left_out_f1))
 
     @property
     def best(self) -> Options:
@@ -76,14 +79,20 @@ class Selection:
                          f'{point.left_out_hamming:8.4f}  {point.left_out_f1:11.4f}  {bar}{mark}')
         return '\n'.join([*lines, '', self.summary()])
 
-    def summary(self) -> str:
-        """Return the choice in one line."""
-        best = self.best
+    def summary(self, point: Point | None = None) -> str:
+        """Return the choice in one line; point: another one than the best."""
+        point = point or self.best_point
+        best = point.options
         extras = ''.join(f', {name}' for name in ('direct_links', 'whiten', 'bias')
                          if getattr(best, name))
         return (f'chosen: {best.activation}, {best.hidden_size} hidden, ridge {best.ridge:g}, '
                 f'scaling {best.scaling}, gamma_scale {best.gamma_scale:g}{extras}; threshold '
-                f'{self.best_point.threshold:.3f}, at least {self.best_point.minimum} label(s)')
+                f'{point.threshold:.3f}, at least {point.minimum} label(s)')
+
+    def _within(self, share: float) -> list[Point]:
+        """Return the points that lose at most that share of the best F1."""
+        enough = max(point.left_out_f1 for point in self.points) * (1.0 - share)
+        return [point for point in self.points if point.left_out_f1 >= enough]
 
     @staticmethod
     def _apart_from_size(point: Point) -> dict[str, Any]:
