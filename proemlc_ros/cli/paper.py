@@ -62,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='for results and figures (default: %(default)s)')
     output.add_argument('--page', type=Path, metavar='FILE',
                         help='where to write the page of results (default: DIR/results.md)')
+    output.add_argument('--finished', action='store_true',
+                        help='run nothing; write the page of the runs that are in DIR')
     output.add_argument('--note', default='', metavar='TEXT',
                         help='what a reader should know about this run, for the page')
 
@@ -72,7 +74,11 @@ def run(args: argparse.Namespace) -> int:
     sets = [source.load(plan.quick) for source in plan.sources]
     tasks = len(plan.tasks())
     with ProgressBar(tasks, f'{tasks} runs') as bar:
-        records = run_plan(plan, args.out / 'runs.jsonl', args.jobs, lambda key: bar.advance())
+        records = run_plan(plan, args.out / 'runs.jsonl', args.jobs, lambda key: bar.advance(),
+                           args.finished)
+    if not records:
+        raise DataSetError(f'{args.out / "runs.jsonl"} holds no run of this experiment; '
+                           'leave --finished out to run it')
     command = shlex.join(['proemlc', 'paper', *(
         word for word in ('--quick',) if args.quick)])
     page = write_output(records, sets, args.out, args.page, command, not args.quick, args.note)

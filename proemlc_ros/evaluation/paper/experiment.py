@@ -96,7 +96,8 @@ class Task:
         return run(data, fold, patterns, self.plan.chunk, self.plan.quick, shown)
 
 
-def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None]) -> list[Record]:
+def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None],
+             only_finished: bool = False) -> list[Record]:
     """Run what a results file does not hold yet, and return all its records for the plan.
 
     Every finished run is written at once, so that an interrupted experiment goes on later.
@@ -106,6 +107,7 @@ def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None])
         path: Of the results file, a JSON object a line.
         jobs: Processes to use.
         progress: Called with the key of each run that is done, those of earlier times included.
+        only_finished: Run nothing; return what is there.
 
     """
     results = ResultsFile(path)
@@ -115,10 +117,11 @@ def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None])
             progress(task.key)
         else:
             missing.append(task)
-    for task, records in _spread(missing, jobs):
+    for task, records in _spread([] if only_finished else missing, jobs):
         results.add(task.key, records)
         progress(task.key)
-    return [record for task in plan.tasks() for record in results[task.key]]
+    return [record for task in plan.tasks() if task.key in results
+            for record in results[task.key]]
 
 
 def _spread(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Record]]]:

@@ -57,7 +57,7 @@ def results_page(records: Sequence[Record], summaries: Sequence[Summary],
                  sets: Sequence[DataSet], figures: Sequence[tuple[str, Path]], folder: Path,
                  command: str, judged: bool, note: str = '') -> str:
     """Return the page."""
-    parts = ['# Results', _made(command), *([note] if note else []),
+    parts = ['# Results', _made(command), *filter(None, [_missing(summaries), note]),
              '## Table I: the data sets', tables.table_1(sets),
              'In brackets: what the paper prints.',
              '## Table II: every label introduction pattern',
@@ -73,6 +73,24 @@ def results_page(records: Sequence[Record], summaries: Sequence[Summary],
     for caption, path in figures:
         parts.append(f'![{caption}]({path.relative_to(folder).as_posix()})')
     return '\n\n'.join(parts) + '\n'
+
+
+def _missing(summaries: Sequence[Summary]) -> str:
+    """Return which rivals have not run on all folds."""
+    most = max(one.folds for one in summaries)
+    short: dict[str, list[str]] = {}
+    for one in summaries:
+        if one.variant == 'stock' and one.folds < most:
+            short.setdefault(f'{one.folds} of {most} folds of {one.data}', []).append(one.method)
+    ran = {(one.data, one.method) for one in summaries}
+    rivals = dict.fromkeys(one.method for one in summaries if one.variant == 'stock')
+    for data in dict.fromkeys(one.data for one in summaries):
+        if gone := [method for method in rivals if (data, method) not in ran]:
+            short[f'no fold of {data}'] = gone
+    if not short:
+        return ''
+    return 'Not everything has run. There is ' + '; '.join(
+        f'{", ".join(methods)} on {what}' for what, methods in short.items()) + '.'
 
 
 def environment() -> dict[str, str]:

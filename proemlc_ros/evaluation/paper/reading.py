@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .our_runs import Record
+from .places import places, speeds
 from .published import TABLE_2
-from .summary import Summary, on_folds, pick
+from .summary import Summary, pick
 
 # What the project holds itself to: Hamming loss at most, F1 by example at least.
 BARS = {'scene': (0.071, 0.805), 'medical': (0.0095, 0.833), 'corel5k': (None, 0.27)}
@@ -30,7 +31,8 @@ def reading_of(records: Sequence[Record], summaries: Sequence[Summary],
     """Return paragraphs on patterns and places; judged: also on bars and the reproduction."""
     judgements = (_bars(summaries), _reproduction(summaries)) if judged else ()
     parts = [text for text in (
-        _patterns(records), *judgements, _lead(records, summaries)) if text]
+        _patterns(records), *judgements, places(records, summaries),
+        speeds(records, summaries)) if text]
     return ['### What the figures say', *parts]
 
 
@@ -38,8 +40,9 @@ def _patterns(records: Sequence[Record]) -> str:
     spreads = [record['pattern_spread'] for record in records if 'pattern_spread' in record]
     if not spreads:
         return ''
-    return ('With the defaults, all patterns of a data set end in the same model: over all folds, '
-            f'test scores of different patterns differ by at most {max(spreads):.1e}.')
+    return ('With the defaults, all patterns of a data set end in the same model, and so does '
+            'learning one by one or at once: over all folds, test scores differ by at most '
+            f'{max(spreads):.1e}.')
 
 
 def _bars(summaries: Sequence[Summary]) -> str:
@@ -73,34 +76,3 @@ def _reproduction(summaries: Sequence[Summary]) -> str:
                      f'{"" if near else ", **apart**"}){grouped}')
     return '\n'.join(["The paper's own formulas, Hamming loss:", '', *lines, '', _WHY_APART]) \
         if lines else ''
-
-
-def _lead(records: Sequence[Record], summaries: Sequence[Summary]) -> str:
-    lines = []
-    for data in dict.fromkeys(one.data for one in summaries):
-        ours = pick(summaries, lambda one, data=data: (
-            one.data, one.variant) == (data, 'default'))[-1:]
-        for variant in ('stock', 'same rule'):
-            rivals = pick(summaries, lambda one, data=data, variant=variant: (
-                one.data, one.variant) == (data, variant))
-            if ours and rivals:
-                lines.append(f'- {data}, rivals {variant}: {_places(records, ours[0], rivals)}')
-        for few in pick(summaries, lambda one, data=data: (
-                one.data, one.variant) == (data, 'least errors')):
-            lines.append(f'- {data}, ours with the rule of least errors: Hamming loss '
-                         f'{few.means["hamming_loss"]:.4f}, F1 {few.means["f1_example"]:.4f}')
-    title = 'Our place, each rival against ours on the folds that it ran on:'
-    return '\n'.join([title, '', *lines]) if lines else ''
-
-
-def _places(records: Sequence[Record], ours: Summary, rivals: list[Summary]) -> str:
-    words = []
-    for measure, title, sign in (('hamming_loss', 'Hamming loss', 1), ('f1_example', 'F1', -1)):
-        leads = {one.method: sign * (on_folds(records, ours, one.numbers).means[measure]
-                                     - one.means[measure]) for one in rivals}
-        nearest = max(leads, key=lambda name: leads[name])
-        better = [name for name, lead in leads.items() if lead > 0.0]
-        words.append(f'{title} better than {len(rivals) - len(better)} of {len(rivals)}'
-                     + (f' (not {", ".join(better)})' if better else '')
-                     + f', by {-leads[nearest]:.4f} from the best of them, {nearest}')
-    return '; '.join(words)

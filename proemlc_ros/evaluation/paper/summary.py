@@ -13,11 +13,11 @@ from .our_runs import Record
 
 MEASURES = ('hamming_loss', 'f1_example', 'accuracy', 'precision', 'recall', 'f1_paper',
             'subset_accuracy', 'f1_micro', 'f1_macro', 'one_error', 'coverage', 'ranking_loss',
-            'average_precision', 'training_seconds', 'test_seconds', 'choice_seconds',
-            'memory_bytes')
+            'average_precision', 'training_seconds', 'at_once_seconds', 'test_seconds',
+            'choice_seconds', 'memory_bytes')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Summary:
     """One method, variant and pattern on one data set, over its folds."""
 
@@ -43,13 +43,27 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
         groups.setdefault(key, []).append(record)
     summaries = []
     for (data, method, variant, pattern), members in groups.items():
-        values = {name: np.array([member[name] for member in members]) for name in MEASURES}
+        values = {name: np.array([_value(member, name) for member in members])
+                  for name in MEASURES}
         summaries.append(Summary(
             data, method, variant, pattern, len(members),
             tuple(sorted(member['fold'] for member in members)),
             {name: float(value.mean()) for name, value in values.items()},
             {name: float(value.std()) for name, value in values.items()}))
     return summaries
+
+
+def _value(record: Record, name: str) -> float:
+    # Rivals learn nothing but at once.
+    value: float = record['training_seconds'] if name not in record else record[name]
+    return value
+
+
+def by_fold(records: Sequence[Record], one: Summary, measure: str) -> dict[int, float]:
+    """Return a measure for each fold of a summary."""
+    return {record['fold']: _value(record, measure) for record in records if (
+        record['data'], record['method'], record['variant'], record['pattern']) == (
+            one.data, one.method, one.variant, one.pattern)}
 
 
 def on_folds(records: Sequence[Record], like: Summary, numbers: Sequence[int]) -> Summary:

@@ -15,6 +15,7 @@ from proemlc_ros.core.selection import select_model
 from proemlc_ros.errors import DataSetError, MissingDependencyError, ParameterError
 from proemlc_ros.evaluation.datasets import DataSet
 from proemlc_ros.evaluation.paper import fetching
+from proemlc_ros.evaluation.paper.experiment import OURS, Plan
 from proemlc_ros.evaluation.paper.our_runs import run_ours
 from proemlc_ros.evaluation.paper.protocol import (
     common_refinement,
@@ -23,8 +24,9 @@ from proemlc_ros.evaluation.paper.protocol import (
     mixed_order,
 )
 from proemlc_ros.evaluation.paper.results_file import ResultsFile
+from proemlc_ros.evaluation.paper.sources import Source
 from proemlc_ros.evaluation.paper.stream_run import Stream
-from proemlc_ros.evaluation.paper.summary import summarise
+from proemlc_ros.evaluation.paper.summary import MEASURES, summarise
 
 DATA = Path(os.environ.get('PROEMLC_DATA',
                            Path(__file__).resolve().parents[4] / 'shared')) / 'datasets'
@@ -91,13 +93,41 @@ def test_all_patterns_and_chunks_end_in_the_same_model():
 def test_records_hold_the_curve_and_the_introductions():
     data = make_data()
     fold = make_folds(data.Y, ('2+1+1',), 4)[0]
-    record, few = run_ours(data, fold, ('2+1+1',), 1, True, '2+1+1')
-    assert few['variant'] == 'least errors'
-    assert len(record['starts']) == 2 and record['pattern_spread'] == 0
+    record, few, small = run_ours(data, fold, ('2+1+1',), 1, True, '2+1+1')
+    assert few['variant'] == 'least errors' and small['variant'] == 'small'
+    assert small['model_bytes'] <= record['model_bytes']
+    assert len(record['starts']) == 2 and record['pattern_spread'] < 1e-9
     samples, overall, late = zip(*record['curve'])
     assert samples[-1] == len(fold.train)
     assert overall[-1] == pytest.approx(record['hamming_loss'])
     assert late[-1] < late[0]
+
+
+def test_an_interrupted_experiment_has_all_rivals_on_the_same_folds():
+    source = Source('toy', Path('toy.csv'), ('2+1+1',))
+    plan = Plan((source,), (OURS, 'CC', 'PCT'), folds=3, rival_folds=2)
+    assert [(task.method, task.fold) for task in plan.tasks()] == [
+        (OURS, 0), (OURS, 1), (OURS, 2), ('CC', 0), ('PCT', 0), ('CC', 1), ('PCT', 1)]
+
+
+def test_finished_runs_make_a_page_that_says_what_is_missing(tmp_path, capsys):
+    pytest.importorskip('sklearn')
+    write_csv(tmp_path / 'toy.csv', make_data())
+    source = Source('toy', tmp_path / 'toy.csv', ('2+1+1',))
+    results = ResultsFile(tmp_path / 'out/runs.jsonl')
+    for task in Plan((source,), (OURS, 'PCT', 'ML-kNN'), folds=2, quick=True).tasks():
+        if (task.method, task.fold) != ('PCT', 1):
+            results.add(task.key, [
+                {**dict.fromkeys(MEASURES, 0.5), 'data': 'toy', 'method': task.method, 'pattern':
+                 '2+1+1' if task.method == OURS else '', 'fold': task.fold, 'variant': variant}
+                for variant in (('default',) if task.method == OURS else ('stock', 'same rule'))])
+    before = results.path.read_bytes()
+    assert main(['paper', str(tmp_path / 'toy.csv'), '--pattern', '2+1+1', '--quick', '--methods',
+                 'PCT,ML-kNN', '--finished', '--out', str(tmp_path / 'out')]) == 0
+    page = (tmp_path / 'out/results.md').read_text()
+    assert 'Not everything has run. There is PCT on 1 of 2 folds of toy.' in page
+    assert results.path.read_bytes() == before
+    capsys.readouterr()
 
 
 def test_results_survive_a_cut_line(tmp_path):
@@ -135,10 +165,12 @@ def test_own_file_by_one_line_and_again_without_work(tmp_path, capsys):
     assert (tmp_path / 'out/results/toy-stream.svg').read_text().startswith('<svg')
     records = json.loads((tmp_path / 'out/results.json').read_text())['records']
     assert {record['variant'] for record in records} == {
-        'default', 'least errors', 'paper', 'paper, grouped'}
+        'default', 'least errors', 'small', 'paper', 'paper, grouped'}
     before = (tmp_path / 'out/runs.jsonl').read_bytes()
     assert main(words) == 0
     assert (tmp_path / 'out/runs.jsonl').read_bytes() == before
+    assert main([*words, '--seed', '1', '--finished']) == 1
+    assert 'holds no run of this experiment' in capsys.readouterr().err
     capsys.readouterr()
 
 
