@@ -14,24 +14,20 @@ from typing import Any
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import try_shutdown
 
-from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.operator_services import ClassifierServices
 from proemlc_ros.nodes.operator_topics import ClassifierTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.process import MISTAKES, in_one_line
 from proemlc_ros.operator.robot import Robot
 
 # Seconds between looks at whether the classifier's services are there.
 LOOK = 0.5
 ENDING = (signal.SIGINT, signal.SIGTERM)
-# What rclpy raises on command lines that it does not understand.
-RCLError = rclpy_implementation.RCLError
-UnknownROSArgsError = rclpy_implementation.UnknownROSArgsError
 CLASSIFIER = Declared(
     'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
 
@@ -102,8 +98,8 @@ def run(program: str, work: Callable[[], None], args: list[str] | None) -> int:
         work()
     except KeyboardInterrupt:
         pass  # Ctrl-C before or after the time in which stop_event takes it.
-    except (ProEMLCError, RCLError, UnknownROSArgsError) as error:
-        print(f'{program}: {error}', file=sys.stderr)
+    except MISTAKES as error:
+        print(f'{program}: {in_one_line(error)}', file=sys.stderr)
         return 1
     finally:
         for number in ENDING:

@@ -10,13 +10,16 @@ send, is nothing.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import rclpy
+from rclpy.exceptions import NameValidationException
 from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -24,6 +27,9 @@ from rclpy.task import Future
 
 from proemlc_ros.errors import ProEMLCError
 
+# What a command line or a parameter file may bring about that cannot be used.
+MISTAKES = (ProEMLCError, NameValidationException, rclpy_implementation.RCLError,
+            rclpy_implementation.UnknownROSArgsError)
 _ENDING = {signal.SIGINT, signal.SIGTERM}
 
 
@@ -48,12 +54,12 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         The exit code: 0, or 1 where the node could not start.
     """
     signals = _Signals()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         try:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
             node = make_node()
-        except ProEMLCError as error:
-            get_logger('proemlc_ros').fatal(f'Cannot start: {error}')
+        except MISTAKES as error:
+            get_logger('proemlc_ros').fatal(f'Cannot start: {in_one_line(error)}')
             return 1
         started = node.start()
         try:
@@ -65,6 +71,11 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         return 0 if started else 1
     finally:
         rclpy.try_shutdown()
+
+
+def in_one_line(error: Exception) -> str:
+    """Return the words of an error; rcl's without the places in its source."""
+    return ' '.join(re.sub(r', at /\S+:\d+', '', str(error)).split())
 
 
 class _Signals:
