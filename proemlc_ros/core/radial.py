@@ -60,8 +60,9 @@ class RadialNeurons(HiddenLayer):
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            first = scaling.apply(dense_rows(samples[order[:_MEDIAN_OF]]))
-            gamma = options.gamma_scale / cls(options, scaling, first, 1.0)._usual_distance()
+            first = samples[order[:_MEDIAN_OF]]
+            probe = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
+            gamma = options.gamma_scale / probe._usual_distance(first)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -107,9 +108,9 @@ class RadialNeurons(HiddenLayer):
                                          overwrite_b=1).T
         return whitened
 
-    def _usual_distance(self) -> float:
-        """Return the median of the distances between the centres."""
-        between = self.distances(self.centres)[np.triu_indices(self.neurons, 1)]
+    def _usual_distance(self, centres: Rows) -> float:
+        """Return the median of the distances between the centres, given as samples."""
+        between = self._distances_of(centres)[np.triu_indices(self.neurons, 1)]
         for average in (np.median, np.mean):
             if len(between) and (usual := float(average(between))) > 0.0:
                 return usual

@@ -15,7 +15,7 @@ from proemlc_ros.errors import ParameterError
 # with the least squared error is chosen, which depends less on a few samples.
 _TOLERANCE = 0.01
 # What a network may lose of the best F1 to be small.
-_SMALL = 0.03
+_SMALL = 0.02
 _BAR = 30
 
 
@@ -39,7 +39,7 @@ class Selection:
     Attributes:
         points: all of them.
         best_point: the least squared left-out error within 1 % of the best left-out F1.
-        small_point: the fewest hidden columns within 3 % of it, for slow machines.
+        small_point: the fewest hidden columns within 2 % of it, for slow machines.
     """
 
     def __init__(self, points: Sequence[Point]) -> None:

@@ -93,7 +93,7 @@ def speeds(records: Sequence[Record], summaries: Sequence[Summary]) -> str:
                                  _against(records, summaries, ours, one) for one in chains))
     title = ('Training time: ours is given for the whole training fold at once, as rivals learn '
              'it, and one by one, which ends in the same model. "Small" is the smallest network '
-             'whose left-out F1 on the training fold is within 3 % of the best:')
+             'whose left-out F1 on the training fold is within 2 % of the best:')
     return '\n'.join([title, '', *lines]) if lines else ''
 
 

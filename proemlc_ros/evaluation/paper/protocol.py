@@ -56,14 +56,25 @@ def stream_order(Y: np.ndarray, sizes: list[int], seed: int) -> tuple[np.ndarray
     return order[np.argsort(groups, kind='stable')], int(np.count_nonzero(groups == 0))
 
 
-def mixed_order(Y: np.ndarray, sizes: list[int], seed: int) -> np.ndarray:
+def mixed_order(Y: np.ndarray, sizes: list[int], seed: int,
+                start: float | None = None) -> np.ndarray:
     """Order samples so that earlier labels stay in the stream while later ones come.
 
-    The first half shows only labels of the first group; the others are introduced at equal
-    distances over the second half. Returns row numbers.
+    Args:
+        Y: Indicators.
+        sizes: Labels in each group.
+        seed: Of the order of samples.
+        start: The part of the stream that shows only labels of the first group; the others are
+            introduced at equal distances over the rest. None: as long as every other part.
+
+    Returns:
+        Row numbers.
+
     """
     groups = group_of_samples(Y, sizes)
-    earliest = np.where(groups > 0, 0.5 + 0.5 * (groups - 1) / max(1, len(sizes) - 1), 0.0)
+    start = 1.0 / len(sizes) if start is None else start
+    later = start + (1.0 - start) * (groups - 1) / max(1, len(sizes) - 1)
+    earliest = np.where(groups > 0, later, 0.0)
     keys = earliest + (1.0 - earliest) * np.random.default_rng(seed).random(len(groups))
     return np.argsort(keys, kind='stable')
 

@@ -26,6 +26,7 @@ _OUR_TIMES = {
 }
 
 _AGAIN = {'paper': 'its formulas, run here',
+          'paper, late': 'its formulas, labels introduced late',
           'paper, grouped': 'its formulas, labels strictly in turn'}
 
 
@@ -57,7 +58,7 @@ def table_1(sets: Sequence[DataSet]) -> str:
 
 
 def table_2(summaries: Sequence[Summary]) -> str:
-    """Return each row three times: the paper's figures, its formulas run here, our defaults."""
+    """Return each row with the paper's figures, its formulas run here, and our defaults."""
     rows = []
     for default in pick(summaries, lambda one: one.variant == 'default'):
         paper = TABLE_2.get((default.data, default.pattern))
