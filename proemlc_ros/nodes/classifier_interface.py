@@ -16,10 +16,10 @@ from proemlc_ros.conversions import annotation_of, moment_of, stamp_of, vector_o
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.classifier_services import ClassifierServices
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
-from proemlc_ros.nodes.refusal_log import RefusalLog
+from proemlc_ros.nodes.sparing_log import SparingLog
 from proemlc_ros.teaching.classroom import Classroom, Verdict
 from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.intake import cause_of
+from proemlc_ros.teaching.intake import cause_of, text_of
 from proemlc_ros.teaching.moments import Annotation, Moment
 from proemlc_ros.teaching.session import Learnt
 
@@ -38,7 +38,7 @@ class ClassifierInterface:
     """
 
     def __init__(self, node: LifecycleNode, values: SimpleNamespace, classroom: Classroom,
-                 refusals: RefusalLog) -> None:
+                 refusals: SparingLog) -> None:
         self.active = False
         self._node = node
         self._classroom = classroom
@@ -105,18 +105,19 @@ class ClassifierInterface:
         if isinstance(answer, Learnt):
             self.taught(annotation, answer)
         else:
-            self._refusals.refused(answer)
+            self.told(answer)
 
     # ----- what the services call -----
 
     def refused(self, error: Exception) -> None:
-        """Count a refusal and log it, not too often."""
+        """Count a refusal and log it."""
         self._classroom.statistics.reject(cause_of(error))
-        self._refusals.refused(error)
+        self.told(error)
 
     def told(self, error: Exception) -> None:
-        """Log a refusal that is counted already."""
-        self._refusals.refused(error)
+        """Log a refusal that is counted already, not too often."""
+        cause = cause_of(error)
+        self._refusals.say(cause, f'Refused, {cause}: {text_of(error)}')
 
     def taught(self, annotation: Annotation, answer: Learnt) -> None:
         """Announce what was learnt."""

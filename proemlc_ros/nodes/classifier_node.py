@@ -23,8 +23,8 @@ from proemlc_ros.nodes.classifier_interface import ClassifierInterface
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
 from proemlc_ros.nodes.open_classroom import apply_parameters, open_classroom
 from proemlc_ros.nodes.parameter_table import ParameterTable
-from proemlc_ros.nodes.refusal_log import RefusalLog
 from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.nodes.sparing_log import SparingLog
 from proemlc_ros.teaching.classroom import Classroom
 from proemlc_ros.teaching.intake import text_of
 from proemlc_ros.teaching.resuming import Resumed
@@ -52,7 +52,7 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._refusal_log = RefusalLog(self.get_logger().warning, 0.0)
+        self._refusal_log = SparingLog(self.get_logger().warning, 0.0)
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
         self._refusal_log.period = self._table.values.warning_period
         self._classroom: Classroom | None = None

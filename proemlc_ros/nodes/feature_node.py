@@ -24,12 +24,12 @@ from rclpy.qos import (
 from proemlc_ros.conversions import moment_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeatureSample, Sensor
-from proemlc_ros.features.throttle import Throttle
 from proemlc_ros.msg import FeatureVector
 from proemlc_ros.nodes.feature_health import FeatureHealth
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.nodes.sparing_log import SparingLog
 from proemlc_ros.teaching.moments import Moment
 
 # The classifier of the default name, in the same namespace, listens here.
@@ -54,7 +54,7 @@ class FeatureNode(Node):
         parameters = declare_pipeline(self)
         self._pipeline = parameters.pipeline
         self._health = FeatureHealth(self._pipeline, self.get_fully_qualified_name())
-        self._throttle = Throttle(parameters.warning_period)
+        self._warnings = SparingLog(self.get_logger().warning, parameters.warning_period)
         self._publisher = self.create_publisher(
             FeatureVector, FEATURES_TOPIC, qos_profile_sensor_data)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -88,7 +88,7 @@ class FeatureNode(Node):
         try:
             samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
         except BadSensorDataError as error:
-            self._warn((name, error.cause), f'{self._topics[name]}: {error}')
+            self._warnings.say((name, error.cause), f'{self._topics[name]}: {error}')
             return
         for sample in samples:
             self._publisher.publish(feature_message(sample))
@@ -108,19 +108,13 @@ class FeatureNode(Node):
             publishers = self.get_publishers_info_by_topic(self._topics[sensor.name])
             types = {publisher.topic_type for publisher in publishers}
             if self._health.note_publishers(sensor, types):
-                self._warn(
+                self._warnings.say(
                     (sensor.name, 'other_type'),
                     f'{self._topics[sensor.name]} carries {", ".join(sorted(types))}, not '
                     f'{sensor.message_type}; set the parameter {sensor.name}.type')
         message = DiagnosticArray(status=[self._health.status(time.monotonic_ns())])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
-
-    def _warn(self, key: tuple[str, str], text: str) -> None:
-        held_back = self._throttle.due(key, time.monotonic_ns())
-        if held_back is not None:
-            more = f' ({held_back} more like this since)' if held_back else ''
-            self.get_logger().warning(text + more)
 
 
 def feature_message(sample: FeatureSample) -> FeatureVector:
