@@ -19,8 +19,8 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.utilities import try_shutdown
 
-from proemlc_ros.nodes.operator_services import ClassifierServices
-from proemlc_ros.nodes.operator_topics import ClassifierTopics
+from proemlc_ros.nodes.operator_services import OperatorServices
+from proemlc_ros.nodes.operator_topics import OperatorTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.process import MISTAKES, in_one_line
 from proemlc_ros.operator.robot import Robot
@@ -50,8 +50,8 @@ class OperatorNode(Node):
         classifier = self.settings.classifier
         self.robot = Robot()
         self._loop = asyncio.get_running_loop()
-        self.topics = ClassifierTopics(self, classifier, self.robot, self.post)
-        self.actions = ClassifierServices(self, classifier, self.robot)
+        self.topics = OperatorTopics(self, classifier, self.robot, self.post)
+        self.actions = OperatorServices(self, classifier, self.robot)
         self.create_timer(LOOK, self._look)
 
     @property

@@ -28,7 +28,7 @@ PATIENCE = 30.0
 LOOK = 0.25
 
 
-class ClassifierServices:
+class OperatorServices:
     """Calls the services of a classifier; see operator.actions for what each does.
 
     Args:

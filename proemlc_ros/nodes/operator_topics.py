@@ -39,7 +39,7 @@ LOSS_KEY = 'Rolling Hamming loss'
 Post = Callable[..., Any]
 
 
-class ClassifierTopics:
+class OperatorTopics:
     """Subscribes to a classifier's topics and keeps the shared picture up to date.
 
     Args:
