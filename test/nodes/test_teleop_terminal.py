@@ -17,7 +17,6 @@ from terminal_stand import Terminal
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.conversions import annotation_of
 
-pytestmark = pytest.mark.slow
 TELEOP = ('-m', 'proemlc_ros.nodes.teleop_node')
 ANNOTATOR = ('--ros-args', '-p', 'annotator:=ann')
 
@@ -107,6 +106,7 @@ def take_the_near_twin_and_undo(terminal, listener):
     assert listener.wait_learnt(5).labels == ()
 
 
+@pytest.mark.slow
 def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, tmp_path):
     stand = Stand(start_process, ros, tmp_path)
     stand.classifier.stop()
@@ -123,6 +123,7 @@ def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, t
     stand.listener.close()
 
 
+@pytest.mark.slow
 def test_queries_are_answered(terminal, stand):
     terminal.wait_for(r'the robot asks \(\d+\): what is this\?')
     terminal.send('a')
@@ -133,6 +134,7 @@ def test_queries_are_answered(terminal, stand):
     assert said.stamp in stand.listener.moments
 
 
+@pytest.mark.slow
 def test_resizing(terminal, stand):
     terminal.send('ncup\r\r')
     terminal.wait_for('learnt: cup')
@@ -146,6 +148,7 @@ def test_resizing(terminal, stand):
     terminal.wait_for('1 .*cup')
 
 
+@pytest.mark.slow
 def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
     terminal.send('ncup\r')
     terminal.wait_for('cup is marked')
@@ -163,6 +166,7 @@ def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
     assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_terminal_without_colour_and_utf8_and_signals(stand, number):
     terminal = Terminal(*TELEOP, TERM='vt100', LANG='C', LC_ALL='C', PYTHONCOERCECLOCALE='0',
@@ -180,6 +184,7 @@ def test_terminal_without_colour_and_utf8_and_signals(stand, number):
     terminal.close()
 
 
+@pytest.mark.slow
 def test_unusable_terminal_is_named(ros_domain_id):
     terminal = Terminal(*TELEOP, TERM='no-such-terminal')
     terminal.wait_for('TERM=no-such-terminal', timeout=60)
@@ -187,6 +192,7 @@ def test_unusable_terminal_is_named(ros_domain_id):
     terminal.close()
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_says_so(start_process):
     process = start_process('teleop_node')
     assert process.wait() == 1
