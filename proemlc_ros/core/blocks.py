@@ -62,28 +62,22 @@ def _targets(learner: Learner, block: list[Annotation]) -> Array:
 
 def _note(learner: Learner, scores: Array, present: npt.NDArray[np.bool_],
           known: int) -> tuple[Rules, int]:
-    """Count the labels of a block and learn the thresholds, as if sample by sample.
-
-    Between two choices of a threshold, and until a label is shown for the first time, what holds
-    for one sample holds for the next: such stretches are noted at once.
-    """
-    labels, thresholds = learner.labels, learner.thresholds
+    """Count the labels of a block and learn the thresholds, as if sample by sample."""
+    labels = learner.labels
     rules: Rules = []
-    start, changed = 0, True
+    start = 0
     while start < len(present):
-        choice = thresholds.choice
-        if changed:
-            rules.append((start, choice, labels.handicap[:known].copy()))
-        first = _first_shown(labels, present[start:])
-        stop = start + min([first + 1, thresholds.patience, len(present) - start])
-        stretch = slice(start, stop)
-        thresholds.observe_rows(scores[stretch, 1:] + labels.handicap, present[stretch])
+        # Until a label is shown for the first time, what holds for one sample holds for the next.
+        stretch = slice(start, start + _first_shown(labels, present[start:]) + 1)
+        handicap = labels.handicap[:known].copy()
+        rules += [(start + place, choice, handicap)
+                  for place, choice in learner.thresholds.observe_rows(
+                      scores[stretch, 1:] + labels.handicap, present[stretch])]
         shown = present[stretch].sum(axis=0)
         for place in shown.nonzero()[0].tolist():
             labels.count(labels.names[place], int(shown[place]))
             known = max(known, place + 1)
-        changed = thresholds.choice is not choice or stop == start + first + 1
-        start = stop
+        start = stretch.stop
     return rules, known
 
 

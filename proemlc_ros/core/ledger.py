@@ -41,8 +41,9 @@ class Ledger:
 
     def add_all(self, checksums: list[int]) -> None:
         """Note learnt samples."""
-        places, times = np.unique(np.array(list(map(_places, checksums)), dtype=np.intp),
-                                  return_counts=True)
+        # Products wrap around at 64 bits, of which the places use the lower 48.
+        places, times = np.unique(
+            np.concatenate(_places(np.array(checksums, dtype=np.uint64))), return_counts=True)
         self.counts[places] = np.minimum(self.counts[places] + times, _FULL)
 
     def remove(self, checksum: int) -> None:
@@ -91,7 +92,8 @@ def checksums_of_rows(rows: Rows, completes: list[bool]) -> list[int]:
             for start, stop, complete in zip(ends, ends[1:], completes)]
 
 
-def _places(checksum: int) -> tuple[int, int, int, int]:
+def _places(checksum: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the counters of a checksum; of an array of them, arrays."""
     spread = checksum * _SPREAD >> 16
     return (checksum & _FULL, (checksum >> 16) + _SIZE, (spread & _FULL) + 2 * _SIZE,
             (spread >> 16 & _FULL) + 3 * _SIZE)

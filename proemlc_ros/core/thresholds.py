@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -73,24 +73,29 @@ class Thresholds:
         """
         self.observe_rows(scores[np.newaxis], present[np.newaxis])
 
-    def observe_rows(self, scores: Array, present: Mask) -> None:
-        """Note the scores of samples (n, labels), of which only the last may change the choice."""
-        if not self.learns:
-            return
-        self._pending.append((scores, present))
-        self.observed += len(scores)
-        if _is_due(self.observed):
-            self.choose()
+    def observe_rows(self, scores: Array, present: Mask) -> list[tuple[int, Choice]]:
+        """Note the scores of samples (n, labels), in order.
 
-    @property
-    def patience(self) -> int:
-        """After how many more samples the choice is made anew."""
+        Returns:
+            The choices that held meanwhile, each with the first sample that it held for.
+        """
+        held = [(0, self.choice)]
         if not self.learns:
-            return sys.maxsize
-        ahead = self.observed + 1
-        while not _is_due(ahead):
-            ahead += 1
-        return ahead - self.observed
+            return held
+        waiting = sum(len(rows) for rows, _ in self._pending)
+        due = [stop for stop in range(1, len(scores) + 1) if _is_due(self.observed + stop)]
+        self.note_rows(scores, present)
+        if due:
+            for stop in self._add_up([waiting + stop for stop in due]):
+                self.choice = self._best()
+                held.append((stop - waiting, self.choice))
+        return [(start, choice) for start, choice in held if start < len(scores)]
+
+    def note_rows(self, scores: Array, present: Mask) -> None:
+        """Note the scores of samples (n, labels) and leave the choice as it is."""
+        if self.learns:
+            self._pending.append((scores, present))
+            self.observed += len(scores)
 
     def take_back(self, scores: Array, present: Mask) -> None:
         """Forget the sample that was noted last, given what its scores were then."""
@@ -121,16 +126,26 @@ class Thresholds:
 
     def settle(self) -> None:
         """Add the noted samples to the sums; needed before a label is removed."""
-        if not self._pending:
-            return
+        if self._pending:
+            list(self._add_up([sum(len(rows) for rows, _ in self._pending)]))
+
+    def _add_up(self, stops: list[int]) -> Iterator[int]:
+        """Add the noted samples up to each stop to the sums, and yield the stop."""
         scores, present = self._noted()
-        weights = self.forgetting ** np.arange(len(scores) - 1, -1, -1.0)
-        gain, errors = _sums(scores, present, weights)
-        decay = self.forgetting ** len(scores)
-        self.gain = self.gain * decay + gain
-        self.errors = self.errors * decay + errors
-        self.samples = self.samples * decay + float(weights.sum())
-        self._pending.clear()
+        last = stops[-1]
+        self._pending = [(scores[last:], present[last:])] if last < len(scores) else []
+        # One row of weights a stretch: the samples before and behind it weigh nothing.
+        ages = np.array(stops)[:, np.newaxis] - 1 - np.arange(last)
+        lengths = np.diff(stops, prepend=0)
+        weights = np.where((ages >= 0) & (ages < lengths[:, np.newaxis]),
+                           self.forgetting ** np.maximum(ages, 0.0), 0.0)
+        gains, errors = _sums(scores[:last], present[:last], weights)
+        for number, stop in enumerate(stops):
+            decay = self.forgetting ** int(lengths[number])
+            self.gain = self.gain * decay + gains[:, number]
+            self.errors = self.errors * decay + errors[:, number]
+            self.samples = self.samples * decay + float(weights[number].sum())
+            yield stop
 
     def _noted(self) -> tuple[Array, Mask]:
         """Return scores and presence of the noted samples; later labels are unseen in earlier."""
@@ -213,7 +228,16 @@ def _fewest(errors: Array) -> Choice:
 
 
 def _sums(scores: Array, present: Mask, weights: Array) -> tuple[Array, Array]:
-    """Return the F1 and the wrong labels of each candidate, summed over weighted samples."""
+    """Return the F1 and the wrong labels of each candidate, summed over weighted samples.
+
+    Args:
+        scores: (n, labels)
+        present: (n, labels)
+        weights: (n,), or several rows of them.
+
+    Returns:
+        Two arrays [at least 0 or 1, row of weights, candidate].
+    """
     rows = np.arange(len(scores))
     # How many candidates lie below each score; then how many scores lie above each candidate.
     below = np.ceil((scores - CANDIDATES[0]) * (1.0 / _STEP))

@@ -106,5 +106,5 @@ def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
     judged = scores[:, 1:] + learner.labels.handicap
     judged[targets[:, 1:] == 0.0] = -np.inf
     telling = [said.complete or bool(said.named) for said in annotations]
-    thresholds.observe_rows(judged[telling], targets[telling, 1:] > 0.0)
+    thresholds.note_rows(judged[telling], targets[telling, 1:] > 0.0)
     thresholds.settle()
