@@ -51,9 +51,8 @@ class Declared:
             ParameterError: with the name, the value and what is allowed.
         """
         if type(value) is not type(self.default):
-            hint = f'; write {float(value)}' if self._lacks_its_point(value) else ''
             raise ParameterError(f'{self.name} is {value!r}; it must be of type '
-                                 f'{type(self.default).__name__}{hint}')
+                                 f'{type(self.default).__name__}')
         if self.choices and value not in self.choices:
             raise ParameterError(f'{self.name} is {value!r}; it must be one of '
                                  f'{", ".join(self.choices)}')
@@ -62,9 +61,6 @@ class Declared:
         if self.least is not None and not self.least <= value <= self.most:
             raise ParameterError(f'{self.name} is {value!r}; it must be from {self.least:.10g} '
                                  f'to {self.most:.10g}')
-
-    def _lacks_its_point(self, value: object) -> bool:
-        return type(value) is int and isinstance(self.default, float)
 
     def descriptor(self) -> ParameterDescriptor:
         """Return what ROS tools show of the parameter."""

@@ -10,7 +10,7 @@ pytest.importorskip('rclpy')
 MISTAKES = {
     'missing parameter file': ('classifier_node --params-file nowhere.yaml', 'nowhere.yaml'),
     'parameter without a value': ('classifier_node -p seed', "'-p seed'"),
-    'whole number for a real one': ('classifier_node -p ridge:=1', 'write 1.0'),
+    'value beyond its bounds': ('classifier_node -p seed:=-1', 'from 0 to 2147483647'),
     'unknown argument': ('feature_node --nonsense', '--nonsense'),
     'impossible name of the node': ('classifier_node -r __node:=two-words', 'two-words'),
     'impossible topic': ('feature_node -p sensors:=[camera] -p camera.topic:=two-words '
