@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,11 +34,11 @@ def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
     chunk_sum = np.zeros_like(learner.last_sum)
     names = dict.fromkeys(name for said in annotations for name in said.present)
     known = len(learner.labels)
-    for start in range(0, rows.shape[0], BLOCK):
-        hidden = learner.layer.rows(rows[start:start + BLOCK])
-        prepared = learner.ridge.prepare_rows(hidden)
+    for start, stop in _steps(learner, rows.shape[0]):
+        hidden = learner.layer.rows(rows[start:stop])
+        prepared = learner.ridge.prepare_rows(hidden, learner.samples == 0)
         learner.grow(names)
-        block = annotations[start:start + BLOCK]
+        block = annotations[start:stop]
         targets = _targets(learner, block)
         scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
         rules, known = _note(learner, scores, targets[:, 1:] > 0.0, known)
@@ -48,6 +49,20 @@ def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
         learner.mass += float(masses.sum())
         chunk_sum += hidden.sum(axis=0)
     learner.last_sum = chunk_sum
+
+
+def _steps(learner: Learner, count: int) -> Iterator[tuple[int, int]]:
+    """Yield the blocks: start and stop.
+
+    The first samples of all need one product with M less than the others, which pays as long as
+    they are fewer than half the neurons.
+    """
+    start = 0
+    first = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
+    while start < count:
+        stop = min(count, start + (first if start == 0 else BLOCK))
+        yield start, stop
+        start = stop
 
 
 def _targets(learner: Learner, block: list[Annotation]) -> Array:

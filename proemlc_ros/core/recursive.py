@@ -115,15 +115,24 @@ class RecursiveRidge:
         np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])
         self.pending += 1
 
-    def prepare_rows(self, hidden: Array) -> Block:
+    def prepare_rows(self, hidden: Array, first: bool = False) -> Block:
         """Return what learning a block of hidden rows (n, size) needs; changes nothing.
+
+        Args:
+            hidden: the rows.
+            first: nothing has been learnt, so that M is I / ridge and needs no product.
 
         Raises:
             TooLargeError: when the rows would drown in rounding errors.
         """
-        products = self.gains(hidden)
         # I + H M H^T = L L^T, the matrix that eq. 20 inverts
-        inner = self._blas.gemm(1.0, hidden.T, products, trans_a=1)
+        if first:
+            spread = self.scale * float(self.matrix[0, 0])
+            products: Array = hidden.T * self.matrix.dtype.type(spread)
+            inner = self._blas.syrk(spread, hidden.T, trans=1, lower=1)
+        else:
+            products = self.gains(hidden)
+            inner = self._blas.gemm(1.0, hidden.T, products, trans_a=1)
         self.check(float(inner.diagonal().max()))
         inner.flat[::inner.shape[0] + 1] += 1.0
         factor, failed = self._blas.potrf(inner, lower=1, overwrite_a=1)

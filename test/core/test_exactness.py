@@ -3,6 +3,7 @@
 """Whatever the order of things, the model is the batch ridge solution."""
 
 import numpy as np
+import pytest
 from core_reference import NAMES, batch_scores, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,6 +99,24 @@ def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling)
                                rtol=0, atol=1e-8)
     assert chunks.predict(X) == one_by_one.predict(X)
     np.testing.assert_array_equal(chunks.thresholds, one_by_one.thresholds)
+
+
+@pytest.mark.parametrize('hidden_size', [40, 330, 700])
+def test_a_big_first_block_equals_one_by_one(hidden_size):
+    """It is longer where there are more neurons: 128, 165 and 300 of 300 samples."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(300, WIDTH))
+    annotations = [tuple(name for name in NAMES[:1 + place // 40] if random.random() < 0.4)
+                   for place in range(300)]
+    at_once = plain(hidden_size=hidden_size, ridge=0.1)
+    one_by_one = at_once.copy()
+    said = at_once.test_then_train(X, annotations)
+    for place, x in enumerate(X):
+        before = one_by_one.test_then_train(x, annotations[place])
+        assert before.labels == said.labels[place:place + 1]
+    np.testing.assert_allclose(at_once.scores(X), one_by_one.scores(X), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(at_once.novelty(X), one_by_one.novelty(X), rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(at_once.thresholds, one_by_one.thresholds)
 
 
 def test_a_label_known_from_the_start_predicts_as_one_that_turns_up():

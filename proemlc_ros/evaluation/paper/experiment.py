@@ -7,7 +7,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -107,7 +107,7 @@ def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None],
         path: Of the results file, a JSON object a line.
         jobs: Processes to use.
         progress: Called with the key of each run that is done, those of earlier times included.
-        only_finished: Run nothing; return what is there.
+        only_finished: Run nothing; return what is there, for folds on which ours is there.
 
     """
     results = ResultsFile(path)
@@ -120,7 +120,9 @@ def run_plan(plan: Plan, path: Path, jobs: int, progress: Callable[[str], None],
     for task, records in _spread([] if only_finished else missing, jobs):
         results.add(task.key, records)
         progress(task.key)
-    return [record for task in plan.tasks() if task.key in results
+    # A rival is shown beside ours on the same fold, which must be there.
+    return [record for task in plan.tasks()
+            if task.key in results and replace(task, method=OURS).key in results
             for record in results[task.key]]
 
 
