@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -79,21 +78,11 @@ class Trial:
         return Outcome(self._labels, scores, np.concatenate(self._novelty))
 
 
-def _chosen(names: list[str], choice: Choice, scores: Array) -> Iterator[tuple[str, ...]]:
-    """Yield for each row what choose() would return."""
-    if not scores.shape[1]:
-        yield from [()] * len(scores)
-        return
-    above = scores > choice.threshold
-    best = scores.argmax(axis=1).tolist()
-    possible = (scores.max(axis=1) > -np.inf).tolist()
-    for place, count in enumerate(above.sum(axis=1).tolist()):
-        if count == 1 or count == 0 and choice.at_least and possible[place]:
-            yield (names[best[place]],)
-        elif count:
-            row = scores[place].tolist()
-            columns = above[place].nonzero()[0].tolist()
-            columns.sort(key=row.__getitem__, reverse=True)
-            yield tuple([names[column] for column in columns])
-        else:
-            yield ()
+def _chosen(names: list[str], choice: Choice, scores: Array) -> list[tuple[str, ...]]:
+    """Return for each row what choose() would return."""
+    cells = choice.decide(scores)
+    rows, columns = cells.nonzero()
+    best_first = np.lexsort((-scores[rows, columns], rows))
+    ranked = [names[column] for column in columns[best_first].tolist()]
+    stops = cells.sum(axis=1).cumsum().tolist()
+    return [tuple(ranked[start:stop]) for start, stop in zip([0, *stops], stops)]
