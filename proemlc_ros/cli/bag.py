@@ -26,6 +26,7 @@ from proemlc_ros.teaching.moments import Vector
 from .info import show_bag
 from .number_types import not_negative, positive
 from .progress import ProgressBar
+from .wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +80,7 @@ def _make(args: argparse.Namespace) -> int:
     order = introduction_order(data.Y, sizes, args.seed)
     with ProgressBar(len(order), data.name) as bar:
         made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate)
-    print(f'{args.output}: {made} samples of {data.name}, {count} labels, '
+    print(f'{args.output}: {counted(made, "sample")} of {data.name}, {counted(count, "label")}, '
           f'{"+".join(map(str, sizes))}')
     return 0
 
@@ -121,7 +122,7 @@ def _annotate(args: argparse.Namespace) -> int:
                              args.annotator)
         for note in bag.notes:
             print(f'note: {note}')
-    print(f'{args.output}: {count} messages of {topic.name} annotated')
+    print(f'{args.output}: {counted(count, "message")} of {topic.name} annotated')
     return 0
 
 
@@ -148,5 +149,5 @@ def _play(args: argparse.Namespace) -> int:
     # The only action that needs ROS 2.
     from proemlc_ros.nodes.bag_player import play
     count = play(args.bag, args.rate, args.wait, args.best_effort)
-    print(f'{args.bag}: {count} messages published')
+    print(f'{args.bag}: {counted(count, "message")} published')
     return 0

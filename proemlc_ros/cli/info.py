@@ -16,6 +16,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.report.text import sparkline, text_table
 
 from .model_options import load_model
+from .wording import counted
 
 _BAR = 40
 
@@ -49,7 +50,7 @@ def show_model(path: Path) -> None:
     options = model.options.as_dict()
     print(f'{path}: model, {os.path.getsize(path):,} bytes')
     extractor = model.extra.get('extractor') or 'not stated'
-    print(f'  {model.samples} samples learnt of {model.width or "unknown"} values, '
+    print(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
           f'made by: {extractor}')
     print('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
                            if value is not None))
@@ -70,8 +71,8 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
     with Recording(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
         kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'recording'
-        print(f'{path}: {kind}, {len(bag.topics)} topics, {bag.count:,} messages, '
-              f'{duration:,.3f} s')
+        print(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
+              f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
             print(f'  from {_date(bag.start)} to {_date(bag.end)}')
         print(text_table(['topic', 'type', 'messages', 'readable'], [
@@ -90,8 +91,8 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
 def show_history(history: LabelHistory) -> None:
     """Print the labels over the length of a recording."""
     if history.annotations:
-        print(f'\n{history.annotations} annotations, {history.incomplete} of them incomplete; '
-              f'{len(history.bins)} labels')
+        print(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
+              f'incomplete; {counted(len(history.bins), "label")}')
         print(text_table(
             ['label', 'first [s]', 'shown', 'over the recording'],
             [[label, (history.first[label] - history.start) / 1e9, history.count(label),

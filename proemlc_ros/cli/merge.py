@@ -11,6 +11,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import MergeError
 
 from .model_options import load_model
+from .wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
             raise MergeError(f'{path}: {error}') from error
     # Lessons, positions and the like belong to the node that saved the first file.
     merged.save(args.output, extra={'extractor': merged.extra.get('extractor', '')})
-    print(f'{args.output}: {len(args.models)} models, {merged.samples} samples, '
-          f'{len(merged.labels)} labels')
+    print(f'{args.output}: {counted(len(args.models), "model")}, '
+          f'{counted(merged.samples, "sample")}, {counted(len(merged.labels), "label")}')
     return 0
 
 

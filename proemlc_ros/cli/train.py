@@ -22,6 +22,7 @@ from .model_options import (
 )
 from .number_types import at_least_one
 from .progress import ProgressBar
+from .wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +73,6 @@ def run(args: argparse.Namespace) -> int:
         print(f'note: {note}')
     for cause, count in sorted(total.rejects.items()):
         print(f'refused {count}: {cause}')
-    print(f'{args.output}: {model.samples} samples from {len(bags)} recordings, '
-          f'{len(model.labels)} labels')
+    print(f'{args.output}: {counted(model.samples, "sample")} from '
+          f'{counted(len(bags), "recording")}, {counted(len(model.labels), "label")}')
     return 0
