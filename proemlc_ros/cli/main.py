@@ -27,6 +27,10 @@ COMMANDS = {
     'paper': "run the experiments of the method's paper and print its tables",
 }
 
+# Commands whose matrices are too small to be shared out: threads that wait for each other take the
+# processor from the process that reads beside, and all of it from anybody else.
+ONE_THREAD = {'evaluate', 'train'}
+
 # Libraries that not every installation has, and how to get them.
 OPTIONAL = {
     'rclpy': 'a sourced ROS 2, or ./proemlc from the checkout',
@@ -84,6 +88,8 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
             continue
         command = commands.add_parser(name, help=text)
         if name == chosen:
+            if name in ONE_THREAD:
+                os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # NumPy reads it when imported
             module = importlib.import_module(f'proemlc_ros.cli.{name}')
             module.add_arguments(command)
             command.set_defaults(run=module.run)

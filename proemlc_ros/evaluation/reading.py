@@ -8,8 +8,10 @@ recording takes about half the time. What comes out is the same.
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,6 +22,9 @@ from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
 
 from .steps import Step, Steps
+
+# Bytes of blocks that may be on their way, so that neither process waits for the other.
+_PIPE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class ReadingBeside(Reading):
         # Not forked: threads of BLAS or ROS may be running here.
         context = multiprocessing.get_context('spawn')
         receiver, sender = context.Pipe(duplex=False)
+        with suppress(OSError, AttributeError):  # Linux alone can, and may not be willing to.
+            fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
         reader = context.Process(
             target=_read_beside, args=(sender, self.bag, self.steps), daemon=True)
         reader.start()

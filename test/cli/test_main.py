@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `proemlc` command itself; its subcommands have tests of their own."""
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -44,6 +45,23 @@ def test_help_imports_no_command():
         capture_output=True, text=True)
     assert done.returncode == 0
     assert 'numpy' not in done.stderr and 'rclpy' not in done.stderr
+
+
+@pytest.mark.parametrize(('command', 'given', 'threads'), [
+    ('evaluate', None, '1'), ('evaluate', '4', '4'), ('info', None, None)])
+def test_small_matrices_get_one_thread(monkeypatch, command, given, threads):
+    monkeypatch.setenv('OPENBLAS_NUM_THREADS', given or '')
+    if given is None:
+        monkeypatch.delenv('OPENBLAS_NUM_THREADS')
+    seen = []
+
+    def import_module(name):
+        seen.append(os.environ.get('OPENBLAS_NUM_THREADS'))
+        return SimpleNamespace(add_arguments=lambda parser: None, run=lambda args: 0)
+
+    monkeypatch.setattr(cli.importlib, 'import_module', import_module)
+    cli.main([command])
+    assert seen == [threads]
 
 
 def test_exit_code_is_the_commands(run_command):
