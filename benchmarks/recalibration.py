@@ -65,7 +65,7 @@ def main() -> int:
 def mixed(data: DataSet, fold: Fold) -> Fold:
     """Return the fold with earlier labels still in the stream while later ones come."""
     rows = np.sort(fold.train)
-    order = mixed_order(data.Y[rows], parse_pattern(LATE, data.Y.shape[1]), fold.number)
+    order = mixed_order(data.Y[rows], parse_pattern(LATE, data.Y.shape[1]), fold.number, 0.5)
     return replace(fold, train=rows[order])
 
 
