@@ -144,6 +144,8 @@ def merge(tree: Path, prefix: Path, python_folder: Path) -> list[Path]:
         for name in listing.read_text(encoding='utf-8').splitlines():
             if (former := Path(os.path.normpath(prefix / name))) not in targets:
                 former.unlink(missing_ok=True)
+                for compiled in former.parent.glob(f'__pycache__/{former.stem}.*.pyc'):
+                    compiled.unlink(missing_ok=True)
     for target, source in targets.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         if not _same_file(source, target):

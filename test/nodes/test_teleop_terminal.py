@@ -140,10 +140,9 @@ def test_resizing(terminal, stand):
     terminal.wait_for('learnt: cup')
     for height, width in ((12, 50), (40, 120), (5, 24), (2, 9), (24, 80)):
         terminal.resize(height, width)
-        time.sleep(0.4)
-        assert terminal.child.isalive()
-        lines = terminal.text.split('\n')
-        assert len(lines) == height and lines[0].startswith(' /proeml')
+        time.sleep(0.4)  # to draw in
+        terminal.wait_for(r'\A /proeml')
+        assert terminal.child.isalive() and len(terminal.text.split('\n')) == height
     terminal.wait_for('q quit')
     terminal.wait_for('1 .*cup')
 
