@@ -68,6 +68,16 @@ def test_a_damaged_snapshot_does_not_take_the_place_of_the_older_one(
     assert opened().snapshots.position == 5
 
 
+def test_an_older_state_does_not_replace_a_newer_snapshot(opened, tmp_path):
+    session = opened()
+    teach_some(session, 5)
+    session.snapshot()
+    written = (tmp_path / 'model/snapshot.npz').read_bytes()
+    session.snapshots.write(ProEMLC(), {'position': 4})
+    assert session.snapshots.position == 5
+    assert (tmp_path / 'model/snapshot.npz').read_bytes() == written
+
+
 def test_a_snapshot_without_its_journal_loses_nothing_later(opened, tmp_path):
     session = opened()
     teach_some(session, 8)
