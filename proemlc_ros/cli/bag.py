@@ -17,14 +17,15 @@ from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.topics import Topic
 from proemlc_ros.bags.writing import STORAGES
-from proemlc_ros.conversions import FEATURES_TYPE
+from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.datasets import DataSet, find_dataset, read_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.teaching.moments import Vector
 
 from .info import show_bag
-from .number_types import not_negative, positive
+from .label_columns import label_columns
+from .number_types import not_negative, positive, seed
 from .progress import ProgressBar
 from .wording import counted
 
@@ -63,18 +64,19 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
                         help='folder of the new recording')
     parser.add_argument('--pattern', metavar='N+N+...',
                         help='how many labels appear when, such as 4+1+1; default: all at once')
-    parser.add_argument('--label-columns', type=int, metavar='N',
-                        help='the last N columns (negative: the first) are labels')
+    parser.add_argument('--labels', metavar='NAMES|N', help='label columns of DATA: names '
+                        'separated by commas, or how many of the last (negative: first) columns')
     parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
                         help='format of the new recording; default mcap')
     parser.add_argument('--rate', type=positive, default=10.0, metavar='HZ',
                         help='samples a second; default 10')
-    parser.add_argument('--seed', type=int, default=0, help='of the order of the samples')
+    parser.add_argument('--seed', type=seed, default=0, metavar='N',
+                        help='of the order of the samples (default: %(default)s)')
 
 
 def _make(args: argparse.Namespace) -> int:
     data = (find_dataset(args.data, args.name) if args.name
-            else read_dataset(args.data, args.label_columns))
+            else read_dataset(args.data, label_columns(args.labels)))
     count = len(data.label_names)
     sizes = parse_pattern(args.pattern or str(count), count)
     order = introduction_order(data.Y, sizes, args.seed)
@@ -118,12 +120,22 @@ def _annotate(args: argparse.Namespace) -> int:
     spans = read_label_spans(args.labels)
     with Recording(args.bag, args.best_effort) as bag:
         topic = bag.topic(args.topic) if args.topic else _usual_topic(bag)
+        _check_annotating(args, topic)
         count = annotate_bag(bag, args.output, spans, topic, args.storage, not args.absolute,
                              args.annotator)
         for note in bag.notes:
             print(f'note: {note}')
     print(f'{args.output}: {counted(count, "message")} of {topic.name} annotated')
     return 0
+
+
+def _check_annotating(args: argparse.Namespace, topic: Topic) -> None:
+    if topic.type == ANNOTATION_TYPE:
+        raise BagError(f'{topic.name} has annotations itself; name with --topic what they are '
+                       'about')
+    if args.bag.is_dir() and args.output.resolve().is_relative_to(args.bag.resolve()):
+        raise BagError(f'{args.output}: lies inside of the recording that is copied; choose '
+                       'another folder')
 
 
 def _usual_topic(bag: Recording) -> Topic:

@@ -40,6 +40,7 @@ from .model_options import (
     new_model,
     parse_settings,
 )
+from .number_types import real
 from .progress import ProgressBar
 
 # Not 1 (an error) and not 2 (wrong arguments): the measure was taken, and the bar not met.
@@ -122,8 +123,8 @@ def _bars(texts: list[str]) -> dict[str, float]:
         if name not in MEASURES:
             raise ParameterError(f'{name!r} is no measure; there are: {", ".join(MEASURES)}')
         try:
-            bars[name] = float(value)
-        except ValueError:
+            bars[name] = real(value)
+        except argparse.ArgumentTypeError:
             raise ParameterError(f'{text!r} is not MEASURE=VALUE') from None
     return bars
 

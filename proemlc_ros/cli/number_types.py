@@ -35,7 +35,7 @@ def port(text: str) -> int:
 
 def positive(text: str) -> float:
     """Return a number above 0."""
-    value = _real(text)
+    value = real(text)
     if not value > 0:
         raise ArgumentTypeError(f'{text} is not above 0')
     return value
@@ -43,7 +43,18 @@ def positive(text: str) -> float:
 
 def not_negative(text: str) -> float:
     """Return a number from 0 on."""
-    return _not_below(0, _real(text))
+    return _not_below(0, real(text))
+
+
+def real(text: str) -> float:
+    """Return a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentTypeError(f'{text!r} is no number')
+    return value
 
 
 def _not_below(least: int, value: Number) -> Number:
@@ -57,13 +68,3 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise ArgumentTypeError(f'{text!r} is no whole number') from None
-
-
-def _real(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ArgumentTypeError(f'{text!r} is no number')
-    return value

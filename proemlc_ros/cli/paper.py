@@ -18,7 +18,7 @@ from proemlc_ros.evaluation.paper.sources import Source, own_source
 from proemlc_ros.evaluation.rivals import MODULES, rival_class
 
 from .label_columns import label_columns
-from .number_types import at_least_one
+from .number_types import at_least_one, seed
 from .progress import ProgressBar
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help='run rivals on the first N folds only')
     runs.add_argument('--chunk', type=at_least_one, default=1, metavar='N',
                       help='samples learnt at once (default: one by one)')
-    runs.add_argument('--seed', type=int, default=0, metavar='N',
-                      help='of folds, streams and methods')
+    runs.add_argument('--seed', type=seed, default=0, metavar='N',
+                      help='of folds, streams and methods (default: %(default)s)')
     runs.add_argument('--jobs', type=at_least_one, default=1, metavar='N', help='processes to use')
     runs.add_argument('--quick', action='store_true',
                       help='a part of the data, two folds, small networks: under a minute')

@@ -24,6 +24,9 @@ from .number_types import at_least_one
 from .progress import ProgressBar
 from .wording import counted
 
+# Processes on this machine where nothing is said.
+WORKERS = 2
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -40,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='where the recordings are read; default: in this process')
     parser.add_argument('--scheduler', default='', metavar='ADDRESS',
                         help='of a Dask cluster; default: processes on this machine')
-    parser.add_argument('--workers', type=at_least_one, default=2, metavar='N',
-                        help='processes on this machine for --engine dask; default 2')
+    parser.add_argument('--workers', type=at_least_one, metavar='N',
+                        help=f'processes on this machine for --engine dask; default {WORKERS}')
     add_model_arguments(parser)
     add_bag_arguments(parser)
 
@@ -54,15 +57,15 @@ def run(args: argparse.Namespace) -> int:
     if start is not None and settings:
         raise ParameterError('a saved model has its settings already; leave out '
                              f'{", ".join(settings)}, or --model')
-    if args.scheduler and args.engine != 'dask':
-        raise ParameterError('--scheduler needs --engine dask')
+    if args.engine != 'dask' and (args.scheduler or args.workers):
+        raise ParameterError('--scheduler and --workers need --engine dask')
     # Workers elsewhere do not share the folder this command was started in.
     bags = [bag.resolve() for bag in args.bags]
     recordings = Recordings(
         bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort)
     with ProgressBar(2 * len(bags), 'recordings') as bar:
         engine: Engine = LocalEngine(bar.advance) if args.engine == 'local' else DaskEngine(
-            args.scheduler, args.workers, bar.advance)
+            args.scheduler, args.workers or WORKERS, bar.advance)
         try:
             model, total = train(recordings, settings, engine, start)
         finally:

@@ -15,7 +15,14 @@ from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import MissingDependencyError, TrainingError
 
 from .runs import Recordings
-from .training import BagSums, evidence_of_bag, layer_model, sums_of_bag, trained_model
+from .training import (
+    BagSums,
+    check_learnt,
+    evidence_of_bag,
+    layer_model,
+    sums_of_bag,
+    trained_model,
+)
 
 # Seconds to wait for a scheduler.
 CONNECT_TIMEOUT = 15
@@ -93,7 +100,7 @@ class DaskEngine:
             self.client = Client(scheduler, timeout=CONNECT_TIMEOUT) if scheduler else Client(
                 n_workers=workers, threads_per_worker=1, host='127.0.0.1',
                 dashboard_address='127.0.0.1:0')
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
             raise TrainingError(f'the Dask scheduler {scheduler} does not answer: {error}') from (
                 error)
 
@@ -142,6 +149,7 @@ def train(
     if start is not None:
         untaught.extra['extractor'] = start.extra.get('extractor', '')
     total = engine.map_reduce(sums_of_bag, _plus, untaught, recordings)
+    check_learnt(total)
     if start is not None and start.samples:
         total.sums.merge(learnt_sums(start))
     model = trained_model(total)

@@ -124,8 +124,8 @@ def evidence_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> Thres
     return evidence
 
 
-def trained_model(total: BagSums) -> ProEMLC:
-    """Return the model of added-up recordings; its thresholds are still to be found.
+def check_learnt(total: BagSums) -> None:
+    """Refuse recordings that taught nothing.
 
     Raises:
         BagError: There was nothing to learn.
@@ -135,6 +135,10 @@ def trained_model(total: BagSums) -> ProEMLC:
         causes = ', '.join(f'{count} {cause}' for cause, count in total.rejects.items())
         raise BagError(f'the recordings have no annotations that can be learnt; refused: '
                        f'{causes or "none"}')
+
+
+def trained_model(total: BagSums) -> ProEMLC:
+    """Return the model of added-up recordings; its thresholds are still to be found."""
     model = ProEMLC.from_sums(total.sums)
     model.extra['extractor'] = total.extractor
     return model

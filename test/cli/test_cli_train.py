@@ -56,7 +56,7 @@ def test_dask_from_the_command_line(proemlc, parts, samples, tmp_path):
 
 
 @pytest.mark.parametrize(('words', 'text'), [
-    (['--scheduler', 'tcp://x'], '--scheduler needs --engine dask'),
+    (['--scheduler', 'tcp://x'], '--workers need --engine dask'),
     (['--model', 'none.npz'], 'none.npz'),
     (['--activation', 'magic'], 'magic'),
 ])
