@@ -61,9 +61,9 @@ def bare_reading(path: Path) -> None:
             reader.deserialize(data, connection.msgtype)
 
 
-def evaluation(path: Path, **settings: Any) -> None:
+def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
     """Do what `proemlc evaluate` does."""
-    recordings = Recordings([path], beside=True)
+    recordings = Recordings([path], beside=beside)
     result = run(recordings, Replay(ProEMLC(**settings)), 'benchmark', lambda _: None)
     if result.rejects:
         raise RuntimeError(f'unexpected rejects: {result.rejects}')
@@ -161,7 +161,8 @@ def memory(folder: Path, most: int) -> None:
 
 def child(path: Path) -> None:
     """Evaluate one recording and print the highest memory in KiB."""
-    evaluation(path, hidden_size=50, activation='relu', scaling='none')
+    # In one process, so that short and long recordings are read alike.
+    evaluation(path, beside=False, hidden_size=50, activation='relu', scaling='none')
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
