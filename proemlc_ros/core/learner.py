@@ -122,6 +122,13 @@ class Learner:
             judged[targets[1:] == 0.0] = -np.inf
         return judged
 
+    def start_again(self) -> None:
+        """Go back to weights that have learnt nothing; the labels stay."""
+        self.ridge = make_ridge(self.options, self.layer.size)
+        for _ in self.labels.names:
+            self.ridge.add_output()
+        self.mass = 0.0
+
     def grow(self, names: Iterable[str]) -> None:
         """Add an output for each name that is new."""
         for name in names:

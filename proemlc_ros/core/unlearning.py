@@ -50,6 +50,8 @@ def _unlearn_row(learner: Learner, row: Rows, said: Annotation) -> None:
     earlier = scores - residual * (leverage / (1.0 - leverage))
     if said.complete or said.named:
         learner.thresholds.take_back(learner.judged(said, targets, earlier), targets[1:] > 0.0)
+    if learner.samples == 0 and learner.options.ridge > 0.0:
+        learner.start_again()  # What rounding has left is not worth keeping.
     learner.changed()
 
 
