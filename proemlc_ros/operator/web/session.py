@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
+from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -18,6 +20,8 @@ from proemlc_ros.teaching.limits import RateLimit
 
 # A person with all ten fingers on the keys stays below this many requests a second.
 MAX_REQUESTS = 40.0
+# Requests that may wait for their answers, should the classifier be slow.
+MAX_WAITING = 200
 # The picture before what is said of it, so that the page never shows one without the other.
 ORDER = (Topic.LABELS, Topic.PICTURE, Topic.SIGHT, Topic.QUESTIONS, Topic.ACTIVITY, Topic.CURVE,
          Topic.HEALTH)
@@ -46,6 +50,7 @@ class Session:
         self._wake = asyncio.Event()
         self._wake.set()
         self._limit = RateLimit(MAX_REQUESTS)
+        self._waiting: asyncio.Queue[tuple[Any] | None] = asyncio.Queue()
 
     def notify(self, topic: Topic) -> None:
         """Say that a topic changed."""
@@ -55,16 +60,16 @@ class Session:
     async def run(self) -> None:
         """Serve the page until it goes away or misbehaves."""
         sender = asyncio.create_task(self._send_changes())
-        taker = asyncio.create_task(self._take_requests())
+        server = asyncio.create_task(self._serve())
         try:
-            await asyncio.wait({sender, taker}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sender, server}, return_when=asyncio.FIRST_COMPLETED)
             # A fault of ours ends the session: a page that is told nothing must connect anew.
             if not sender.done() or sender.exception() is None:
-                await taker
+                await server
         finally:
             sender.cancel()
-            taker.cancel()
-            await asyncio.gather(sender, taker, return_exceptions=True)
+            server.cancel()
+            await asyncio.gather(sender, server, return_exceptions=True)
         if not sender.cancelled():
             sender.result()
 
@@ -87,6 +92,20 @@ class Session:
             elif message is not None:
                 await self._socket.send_str(message)
 
+    async def _serve(self) -> None:
+        """Take requests and answer them, apart: a slow answer must not look like a dead page."""
+        taker = asyncio.create_task(self._take_requests())
+        answerer = asyncio.create_task(self._answer_requests())
+        try:
+            await asyncio.wait({taker, answerer}, return_when=asyncio.FIRST_COMPLETED)
+            # What was asked for is done, even if the page has gone meanwhile.
+            self._waiting.put_nowait(None)
+            await answerer
+        finally:
+            taker.cancel()
+            answerer.cancel()
+            await asyncio.gather(taker, answerer, return_exceptions=True)
+
     async def _take_requests(self) -> None:
         async for message in self._socket:
             if message.type is not WSMsgType.TEXT:
@@ -102,8 +121,16 @@ class Session:
             except (ValueError, RecursionError):
                 await self._refuse('a request must be JSON')
                 return
-            await self._socket.send_str(
-                as_json('reply', **await self._requests.answer(request)))
+            if self._waiting.qsize() >= MAX_WAITING:
+                await self._refuse('too many requests wait for their answers')
+                return
+            self._waiting.put_nowait((request,))
+
+    async def _answer_requests(self) -> None:
+        while (waiting := await self._waiting.get()) is not None:
+            answer = await self._requests.answer(waiting[0])
+            with contextlib.suppress(ConnectionError):  # The page has gone.
+                await self._socket.send_str(as_json('reply', **answer))
 
     async def _refuse(self, reason: str) -> None:
         await self._socket.close(code=WSCloseCode.POLICY_VIOLATION, message=reason.encode()[:120])
