@@ -14,7 +14,6 @@ import pytest
 import rclpy
 from proemlc_ros.msg import FeatureVector, LabelAnnotation
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -54,7 +53,7 @@ class Listener:
         self.moments = {}
         self.learnt = []
         self.node.create_subscription(
-            FeatureVector, 'proemlc/features', self._on_features, qos_profile_sensor_data)
+            FeatureVector, 'proemlc/features', self._on_features, 1000)
         self._learnt = self.node.create_subscription(
             LabelAnnotation, 'proemlc/learnt',
             lambda message: self.learnt.append(annotation_of(message)), 50)

@@ -34,7 +34,7 @@ class ScenePlayer(Node):
         self.things = self.random.normal(size=(26, WIDTH)).astype(np.float32)
         self.scene = 'A'
         self.features = self.create_publisher(
-            FeatureVector, 'proemlc/features', qos_profile_sensor_data)
+            FeatureVector, 'proemlc/features', 50)  # the test must not miss any
         self.images = self.create_publisher(Image, 'camera/image', qos_profile_sensor_data)
         self.create_subscription(String, 'scene', self.show, 10)
         self.create_timer(1 / RATE, self.look)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import curses
 import locale
+import os
 from collections.abc import Iterator
 
 from proemlc_ros.operator.terminal.view import ASCII, UNICODE, Glyphs, Line
@@ -45,18 +46,25 @@ class Screen:
 
     def keys(self) -> Iterator[str]:
         """Yield the keys pressed since the last call: characters, or names of curses."""
+        self._fit()
         while True:
             try:
                 key = self._window.get_wch()
             except curses.error:
                 return
             if key == curses.KEY_RESIZE:
-                curses.update_lines_cols()
                 self._window.clear()
             elif isinstance(key, int):
                 yield curses.keyname(key).decode()
             else:
                 yield key
+
+    def _fit(self) -> None:
+        """Take on the terminal's size; the signal that tells of it may have gone unheard."""
+        columns, lines = os.get_terminal_size()
+        if (lines, columns) != self.size:
+            curses.resizeterm(lines, columns)
+            self._window.clear()
 
     def draw(self, lines: list[Line]) -> None:
         """Show lines."""
