@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from proemlc_ros.bags.making import make_bag
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.blas import routines
+from proemlc_ros.core.solving.blas import routines
 from proemlc_ros.evaluation.engines import DaskEngine, LocalEngine, train
 from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.evaluation.runs import Recordings, run

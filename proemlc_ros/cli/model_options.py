@@ -13,7 +13,7 @@ from typing import Any
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.activations import ACTIVATIONS
+from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.core.options import RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.core.selection import SIZES, select_model
-from proemlc_ros.core.selection_result import Selection
+from proemlc_ros.core.selection import Selection
+from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.datasets import read_dataset
 from proemlc_ros.evaluation.report import Page, Series, line_chart

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The learner: NumPy and SciPy only, importable without ROS."""
 
+from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.sums import PartialSums
 from proemlc_ros.core.trial import Outcome
 
 __all__ = ['Classification', 'Options', 'Outcome', 'PartialSums', 'ProEMLC']

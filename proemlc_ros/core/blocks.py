@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.labels import Annotation, LabelTable
-from proemlc_ros.core.recursive import BLOCK
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import Choice
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import (
     LabelError,
     LabelExistsError,

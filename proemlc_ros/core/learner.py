@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.blocks import learn_blocks
-from proemlc_ros.core.forgetting import ForgettingRidge
-from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.ledger import Ledger, checksum_of_vector, checksums_of_rows
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.recursive import BLOCK, RecursiveRidge
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.recursive import BLOCK, RecursiveRidge
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import ProEMLCError
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core import container, state
+from proemlc_ros.core.fleet.merging import merge_stages
+from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.labels import Annotation, LabelTable, read_annotation, read_names
-from proemlc_ros.core.merging import merge_stages
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.readable import Readable
 from proemlc_ros.core.rows import Rows, read_vector
 from proemlc_ros.core.samples import read_samples
 from proemlc_ros.core.stage import Stage
-from proemlc_ros.core.sums import PartialSums
+from proemlc_ros.core.storage import container, state
 from proemlc_ros.core.trial import Outcome
 from proemlc_ros.errors import MergeError
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from proemlc_ros.core.activations import ACTIVATIONS
+from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.errors import ParameterError
 
 # Neurons around centres drawn from the first samples.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.solving.blas import Array
 
 
 class Classification(NamedTuple):

@@ -9,10 +9,10 @@ import threading
 import numpy as np
 
 from proemlc_ros.core import prediction
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.core.rows import Rows, read_rows, read_vector
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.stage import Stage
 from proemlc_ros.errors import NotReadyError
 

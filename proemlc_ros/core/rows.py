@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import (
     EmptyInputError,
     InputError,

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
-from proemlc_ros.core.layers import make_layer
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.making import make_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.blas import Array
+from proemlc_ros.core.solving.blas import Array
 
 # Candidate thresholds, from -1 to 1; targets are -1 and 1.
 _STEP = 0.025

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.blocks import Rules
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.prediction import choose, novelties_of, novelty_of
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.thresholds import Choice
 
 

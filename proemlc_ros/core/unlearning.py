@@ -9,8 +9,8 @@ import numpy as np
 from proemlc_ros.core.labels import Annotation
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.ledger import checksums_of_rows
-from proemlc_ros.core.recursive import BLOCK
 from proemlc_ros.core.rows import Rows, other_form
+from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 

@@ -8,8 +8,8 @@ from core_reference import samples
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from proemlc_ros.core.activations import ACTIVATIONS
-from proemlc_ros.core.layers import make_layer, restore_layer
+from proemlc_ros.core.layer.activations import ACTIVATIONS
+from proemlc_ros.core.layer.making import make_layer, restore_layer
 from proemlc_ros.core.options import Options
 
 X, _ = samples(60, width=9)

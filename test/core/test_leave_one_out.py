@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proemlc_ros.core.leave_one_out import Centres, nested_fits
+from proemlc_ros.core.selection.leave_one_out import Centres, nested_fits
 from proemlc_ros.errors import ParameterError
 
 

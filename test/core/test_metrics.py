@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from proemlc_ros.core import metrics, ranking
-from proemlc_ros.core.streaming_metrics import RollingMetrics, StreamingMetrics
+from proemlc_ros.core import metrics
+from proemlc_ros.core.metrics import RollingMetrics, StreamingMetrics, ranking
 from proemlc_ros.errors import (
     EmptyInputError,
     LabelError,

@@ -15,7 +15,8 @@ from core_reference import plain, samples
 from scipy import sparse
 
 from proemlc_ros import errors
-from proemlc_ros.core import ProEMLC, container
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.storage import container
 
 X, ANNOTATIONS = samples(120)
 KINDS = [

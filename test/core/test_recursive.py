@@ -5,9 +5,9 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.core import recursive
-from proemlc_ros.core.forgetting import ForgettingRidge
-from proemlc_ros.core.recursive import PENDING, RecursiveRidge
+from proemlc_ros.core.solving import recursive
+from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.recursive import PENDING, RecursiveRidge
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
 RANDOM = np.random.default_rng(0)

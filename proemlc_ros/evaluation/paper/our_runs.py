@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.core.metrics import evaluate
-from proemlc_ros.core.selection import SIZES, select_model, try_candidate
+from proemlc_ros.core.selection.search import SIZES, select_model, try_candidate
 from proemlc_ros.evaluation.datasets import DataSet
 from proemlc_ros.evaluation.introduction import parse_pattern
 

@@ -9,11 +9,11 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core import metrics, ranking
-from proemlc_ros.core.metrics import Array, Counts, Indicators, SetCounts
+from proemlc_ros.core.metrics import ranking, sets
+from proemlc_ros.core.metrics.sets import Array, Counts, Indicators, SetCounts
 from proemlc_ros.errors import LabelError, ParameterError
 
-_EXAMPLE = tuple(metrics.EXAMPLE_MEASURES)
+_EXAMPLE = tuple(sets.EXAMPLE_MEASURES)
 _RANKING = tuple(ranking.RANKING_MEASURES)
 # Columns of a row of sums: wrong decisions, decisions, example measures, then ranking measures.
 _WRONG, _DECISIONS = 0, 1
@@ -48,7 +48,7 @@ class StreamingMetrics:
             InputError: when the shapes disagree or a value is no indicator.
             LabelError: when a row is narrower than an earlier one.
         """
-        truth, predicted = metrics.pair(Y_true, Y_pred)
+        truth, predicted = sets.pair(Y_true, Y_pred)
         rows = _contributions(truth, predicted, scores)
         self._labels.add(truth, predicted)
         self._sums += np.nan_to_num(rows).sum(axis=0)
@@ -83,7 +83,7 @@ class RollingMetrics:
 
     def add(self, Y_true: object, Y_pred: object, scores: object = None) -> None:
         """Take one sample or several rows; the oldest leave. As StreamingMetrics.add()."""
-        truth, predicted = metrics.pair(Y_true, Y_pred)
+        truth, predicted = sets.pair(Y_true, Y_pred)
         rows = _contributions(truth, predicted, scores)
         self._labels.add(truth, predicted)
         for row, present, chosen in zip(rows, truth, predicted, strict=True):
@@ -115,7 +115,7 @@ class _LabelCounts:
                              'added to a stream, not taken away')
         if width > known:
             self._counts = np.pad(self._counts, ((0, 0), (0, width - known)))
-        self._counts += np.array(metrics.label_counts(truth, predicted))
+        self._counts += np.array(sets.label_counts(truth, predicted))
 
     def drop(self, present: npt.NDArray[np.intp], chosen: npt.NDArray[np.intp]) -> None:
         self._counts[0, np.intersect1d(present, chosen, assume_unique=True)] -= 1
@@ -129,10 +129,10 @@ class _LabelCounts:
 def _contributions(truth: Indicators, predicted: Indicators, scores: object) -> Array:
     """Return one row of summands a sample; NaN where there is no ranking."""
     rows = np.full((len(truth), _COLUMNS), np.nan)
-    counts = metrics.example_counts(truth, predicted)
+    counts = sets.example_counts(truth, predicted)
     rows[:, _WRONG] = counts.predicted + counts.present - 2 * counts.hits
     rows[:, _DECISIONS] = truth.shape[1]
-    for column, measure in enumerate(metrics.EXAMPLE_MEASURES.values(), _DECISIONS + 1):
+    for column, measure in enumerate(sets.EXAMPLE_MEASURES.values(), _DECISIONS + 1):
         rows[:, column] = measure(counts)
     if scores is not None:
         ranked = ranking.read_scores(scores, truth)
@@ -148,9 +148,9 @@ def _values(sums: Array, samples: int, ranked: int, labels: SetCounts) -> dict[s
     values = {'hamming_loss': float(sums[_WRONG] / decisions) if decisions else 0.0}
     values.update((name, float(total / samples))
                   for name, total in zip(_EXAMPLE, sums[2:_FIRST_RANKING], strict=True))
-    values['f1_paper'] = metrics.harmonic_mean(values['precision'], values['recall'])
-    values['f1_micro'] = metrics.micro_f1_of(labels)
-    values['f1_macro'] = metrics.macro_f1_of(labels)
+    values['f1_paper'] = sets.harmonic_mean(values['precision'], values['recall'])
+    values['f1_micro'] = sets.micro_f1_of(labels)
+    values['f1_macro'] = sets.macro_f1_of(labels)
     if ranked:
         values.update((name, float(total / ranked))
                       for name, total in zip(_RANKING, sums[_FIRST_RANKING:], strict=True))

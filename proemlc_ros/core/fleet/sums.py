@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from proemlc_ros.core.blas import Array, routines
-from proemlc_ros.core.forgetting import ForgettingRidge
-from proemlc_ros.core.hidden import HiddenLayer
 from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.ledger import Ledger, checksums_of_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import read_samples
+from proemlc_ros.core.solving.blas import Array, routines
+from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
-from proemlc_ros.core.recursive import RecursiveRidge
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.recursive import RecursiveRidge
 
 _SCALE_LIMIT = 2.0 ** 64
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
+from proemlc_ros.core.solving.blas import Array
 
 Activation = Callable[[Array], None]
 

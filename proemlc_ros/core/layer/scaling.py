@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse, row_norms
+from proemlc_ros.core.solving.blas import Array
 
 # A feature that never moved in the first samples is left at its own scale.
 _CONSTANT = 1e-10

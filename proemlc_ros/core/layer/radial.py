@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, lapack
 
-from proemlc_ros.core.blas import Array
-from proemlc_ros.core.hidden import HiddenLayer
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
-from proemlc_ros.core.scaling import Scaling
+from proemlc_ros.core.solving.blas import Array
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from proemlc_ros.core.container import Arrays
-from proemlc_ros.core.forgetting import ForgettingRidge
 from proemlc_ros.core.labels import Annotation, LabelTable
-from proemlc_ros.core.layers import restore_layer
+from proemlc_ros.core.layer.making import restore_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.recursive import RecursiveRidge
 from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.stage import Stage
+from proemlc_ros.core.storage.container import Arrays
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import CorruptModelError

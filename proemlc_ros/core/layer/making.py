@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.blas import Array
-from proemlc_ros.core.hidden import HiddenLayer
-from proemlc_ros.core.neurons import RandomNeurons
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.neurons import RandomNeurons
+from proemlc_ros.core.layer.radial import GaussianNeurons, LaplacianNeurons, RadialNeurons
+from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.radial import GaussianNeurons, LaplacianNeurons, RadialNeurons
 from proemlc_ros.core.rows import Rows
-from proemlc_ros.core.scaling import Scaling
+from proemlc_ros.core.solving.blas import Array
 
 _RADIAL: dict[str, type[RadialNeurons]] = {'rbf': GaussianNeurons, 'laplacian': LaplacianNeurons}
 

@@ -106,5 +106,5 @@ def average_precision(Y_true: object, scores: object) -> float:
 
 def _truth(values: object) -> Indicators:
     # Imported late: metrics imports this module.
-    from proemlc_ros.core.metrics import indicators
+    from proemlc_ros.core.metrics.sets import indicators
     return indicators(values, 'Y_true')

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core import ranking
+from proemlc_ros.core.metrics import ranking
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, NotFiniteError
 
 Array = npt.NDArray[np.float64]

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.blas import Array, routines
+from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse, row_places
-from proemlc_ros.core.scaling import Scaling
+from proemlc_ros.core.solving.blas import Array, routines
 
 
 class HiddenLayer:
@@ -75,7 +75,7 @@ class HiddenLayer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as plain arrays."""
-        from proemlc_ros.core.layers import restore_layer
+        from proemlc_ros.core.layer.making import restore_layer
         return restore_layer, (self.options, self.arrays())
 
     def same_as(self, other: HiddenLayer) -> bool:

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model import ProEMLC
-from proemlc_ros.core.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NotReadyError
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.candidates import CANDIDATES, with_links
-from proemlc_ros.core.layers import make_layer
-from proemlc_ros.core.leave_one_out import Array, Centres, Fit, nested_fits
-from proemlc_ros.core.metrics import Indicators, f1_example, hamming_loss, indicators
+from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.layer.radial import RadialNeurons, centre_order
+from proemlc_ros.core.metrics.sets import Indicators, f1_example, hamming_loss, indicators
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.radial import RadialNeurons, centre_order
 from proemlc_ros.core.rows import Rows, read_rows
-from proemlc_ros.core.selection_result import Point, Selection
+from proemlc_ros.core.selection.candidates import CANDIDATES, with_links
+from proemlc_ros.core.selection.leave_one_out import Array, Centres, Fit, nested_fits
+from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.thresholds import best_choice
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 

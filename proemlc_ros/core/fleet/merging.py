@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.stage import Stage
-from proemlc_ros.core.sums import PartialSums
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
 # Settings that change the meaning of what was learnt.

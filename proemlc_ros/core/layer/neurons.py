@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.activations import ACTIVATIONS
-from proemlc_ros.core.blas import Array
-from proemlc_ros.core.hidden import HiddenLayer
+from proemlc_ros.core.layer.activations import ACTIVATIONS
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
-from proemlc_ros.core.scaling import Scaling
+from proemlc_ros.core.solving.blas import Array
 
 
 class RandomNeurons(HiddenLayer):

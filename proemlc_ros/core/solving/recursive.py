@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blas import Array, routines
+from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
 # Rank-one changes of M are collected and applied together: one pass over M for many samples.
