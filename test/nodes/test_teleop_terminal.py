@@ -26,6 +26,7 @@ def terminal(stand):
     opened = Terminal(*TELEOP, *ANNOTATOR)
     opened.wait_for('connected', timeout=90)
     opened.wait_for('LIVE')
+    stand.listener.wait_connected()
     yield opened
     opened.close()
 
@@ -113,6 +114,7 @@ def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, t
     stand.start_classifier('-p', 'buffer_size:=5')
     terminal = Terminal(*TELEOP, *ANNOTATOR)
     terminal.wait_for('LIVE', timeout=90)
+    stand.listener.wait_connected()
     terminal.send('ncup')
     time.sleep(2.0)  # ten times the buffer
     terminal.send('\r\r')
