@@ -106,7 +106,7 @@ def test_another_type_on_the_topic_is_named_with_the_way_out(feature_node, partn
     node = feature_node(CAMERA)
     partner.create_publisher(CompressedImage, 'image', 10)
     assert partner.wait(lambda: 'set the parameter camera.type' in node.output)
-    assert partner.wait(lambda: 'CompressedImage' in partner.status.message)
+    assert partner.wait(lambda: partner.status and 'CompressedImage' in partner.status.message)
 
 
 def test_a_missing_publisher_shows_in_diagnostics(feature_node, partner):
