@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.duration import Duration, Infinite
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
@@ -57,8 +58,8 @@ class QosWatch:
         self._newcomers = others.keys() - self._judged
 
     def _judge(self, other: Any) -> None:
-        pair = ((self._ours, other.qos_profile) if self._publishing
-                else (other.qos_profile, self._ours))
+        theirs = _without_infinity(other.qos_profile)
+        pair = (self._ours, theirs) if self._publishing else (theirs, self._ours)
         verdict, reason = qos_check_compatible(*pair)
         if verdict == QoSCompatibility.ERROR:
             self._warn(other, reason)
@@ -69,3 +70,15 @@ class QosWatch:
         self._node.get_logger().warning(
             f'{who} {role} {self._topic} with a QoS that does not fit, so nothing will be heard '
             f'({reason.strip().rstrip(";")}). {self._advice}')
+
+
+def _without_infinity(profile: QoSProfile) -> QoSProfile:
+    """Return a profile of the graph with times that are not limited as those that are not set.
+
+    The graph tells "never" for a deadline that nobody asked for, and the check for compatibility
+    takes that for a deadline.
+    """
+    for name in ('deadline', 'lifespan', 'liveliness_lease_duration'):
+        if getattr(profile, name) == Infinite:
+            setattr(profile, name, Duration())
+    return profile

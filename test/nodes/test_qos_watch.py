@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-pytest.importorskip('rclpy')
+rclpy = pytest.importorskip('rclpy')
 
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
+from std_msgs.msg import String
 
 from proemlc_ros.nodes.qos_watch import QosWatch
 
@@ -97,3 +100,27 @@ def test_one_that_leaves_at_once_is_not_told(graph, watch):
     graph.endpoints = {}
     watch.look()
     assert not graph.warnings
+
+
+def test_a_real_graph_warns_of_what_does_not_fit_and_of_nothing_else(ros):
+    node = rclpy.create_node('watching', context=ros)
+    node.create_publisher(String, '/seen', BEST_EFFORT)
+    told = Graph()
+    node.get_logger = lambda: told
+    watch = QosWatch(node, '/seen', BEST_EFFORT, publishing=True, advice='Do something.')
+    fitting = rclpy.create_node('fitting', context=ros)
+    fitting.create_subscription(String, '/seen', print, BEST_EFFORT)
+    demanding = rclpy.create_node('demanding', context=ros)
+    demanding.create_subscription(String, '/seen', print, RELIABLE)
+    for _ in range(100):
+        watch.look()
+        if told.warnings:
+            break
+        time.sleep(0.05)
+    for _ in range(3):
+        watch.look()
+    warning, = told.warnings
+    assert warning.startswith('/demanding subscribes') and 'eliable' in warning
+    assert 'deadline' not in warning
+    for one in (node, fitting, demanding):
+        one.destroy_node()
