@@ -39,7 +39,8 @@ def test_simulated_time_that_starts_anew_clears_the_buffer(classifier):
         message.clock.sec = seconds
         clock.publish(message)
         partner.spin_for(0.3)
-    tell(100)
+    for seconds in (98, 99, 100):  # the first may be told before the node hears
+        tell(seconds)
     partner.predict(100.0, values_of(1))
     assert partner.annotate(100.0, ['cup']).success
     jumps = int(partner.diagnostics()['Clock jumps'])
