@@ -7,6 +7,8 @@ Ties: equal scores share the worst rank among them, and a tied pair counts as ra
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -82,26 +84,28 @@ RANKING_MEASURES = {'one_error': sample_one_error, 'coverage': sample_coverage,
 
 def one_error(Y_true: object, scores: object) -> float:
     """Return the share of samples whose best label is absent."""
-    truth = _truth(Y_true)
-    return float(sample_one_error(truth, read_scores(scores, truth)).mean())
+    return _mean(sample_one_error, Y_true, scores)
 
 
 def coverage(Y_true: object, scores: object) -> float:
     """Return how deep, on average, a ranking must be read to find every present label."""
-    truth = _truth(Y_true)
-    return float(sample_coverage(truth, read_scores(scores, truth)).mean())
+    return _mean(sample_coverage, Y_true, scores)
 
 
 def ranking_loss(Y_true: object, scores: object) -> float:
     """Return the share of wrongly ranked pairs, averaged over samples."""
-    truth = _truth(Y_true)
-    return float(sample_ranking_loss(truth, read_scores(scores, truth)).mean())
+    return _mean(sample_ranking_loss, Y_true, scores)
 
 
 def average_precision(Y_true: object, scores: object) -> float:
     """Return label ranking average precision, averaged over samples."""
+    return _mean(sample_average_precision, Y_true, scores)
+
+
+def _mean(measure: Callable[[Indicators, Array], Array], Y_true: object,
+          scores: object) -> float:
     truth = _truth(Y_true)
-    return float(sample_average_precision(truth, read_scores(scores, truth)).mean())
+    return float(measure(truth, read_scores(scores, truth)).mean())
 
 
 def _truth(values: object) -> Indicators:
