@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,89 +15,144 @@ from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.thresholds import Choice
+from proemlc_ros.core.thresholds import Choice, Mask
 
 if TYPE_CHECKING:
-    from proemlc_ros.core.learner import Learner
+    from proemlc_ros.core.learner import Learner, Savepoint
     from proemlc_ros.core.trial import Trial
 
-# From which sample of a block on labels were chosen how: its place, the choice, and the handicaps
-# of the labels known then.
-Rules = list[tuple[int, Choice, Array]]
+# Samples whose scores are noted together: noting a few takes nearly as long as noting many.
+_CHUNK = 4 * BLOCK
+
+
+class Learnt(NamedTuple):
+    """What samples were like when they were learnt, one entry or row a sample."""
+
+    scores: Array  # (n, 1 + labels), just before; unnamed label first
+    present: Mask  # (n, labels)
+    leverages: Array
+    squares: Array  # |h|^2
+    masses: Array
+
+
+class Rules(NamedTuple):
+    """How labels were chosen for each sample just before it was learnt."""
+
+    thresholds: Array  # (n,)
+    at_least: npt.NDArray[np.intp]  # (n,)
+    handicaps: Array  # (n, labels); -inf for those not known or not shown by then
 
 
 def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
-                 trial: Trial | None) -> None:
+                 trial: Trial | None, savepoint: Savepoint) -> None:
     """Learn complete samples in order.
 
-    trial: where to note what was said about each sample just before it was learnt.
+    Args:
+        learner: is to learn them.
+        rows: the samples.
+        annotations: what is said about each.
+        trial: where to note what was said about each sample just before it was learnt.
+        savepoint: set before anything changes, if samples may be refused after others are learnt.
     """
-    chunk_sum = np.zeros_like(learner.last_sum)
     names = dict.fromkeys(name for said in annotations for name in said.present)
     known = len(learner.labels)
-    for start, stop in _steps(learner, rows.shape[0]):
-        hidden = learner.layer.rows(rows[start:stop])
-        prepared = learner.ridge.prepare_rows(hidden, learner.samples == 0)
-        learner.grow(names)
-        block = annotations[start:stop]
-        targets = _targets(learner, block)
-        scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
-        rules, known = _note(learner, scores, targets[:, 1:] > 0.0, known)
-        masses = np.array([learner.layer.mass(row) for row in hidden])
+    hidden_sum = np.zeros_like(learner.last_sum)
+    chunks = list(_chunks(learner, rows.shape[0]))
+    for start, *stops in chunks:
+        hidden = learner.hidden_rows(rows[start:stops[-1]])
+        squares = np.einsum('ij,ij->i', hidden, hidden)
+        if len(chunks) > 1 or len(stops) > 1 and not learner.ridge.surely_takes(squares.max()):
+            savepoint.set()
+        parts = [_learn_block(learner, hidden[begin - start:end - start], annotations[begin:end],
+                              names, learner.samples == begin == 0)
+                 for begin, end in zip([start, *stops], stops)]
+        scores, present, leverages = map(np.concatenate, zip(*parts))
+        learnt = Learnt(scores, present, leverages, squares, learner.layer.masses(hidden))
+        rules, known = _note(learner, learnt, known)
         if trial is not None:
-            trial.record_block(learner, rules, scores, prepared.leverages, hidden, masses)
-        learner.samples += len(block)
-        learner.mass += float(masses.sum())
-        chunk_sum += hidden.sum(axis=0)
-    learner.last_sum = chunk_sum
+            trial.record_block(learner, rules, learnt)
+        learner.samples += len(hidden)
+        learner.mass += float(learnt.masses.sum())
+        hidden_sum += hidden.sum(axis=0)
+    learner.last_sum = hidden_sum
 
 
-def _steps(learner: Learner, count: int) -> Iterator[tuple[int, int]]:
-    """Yield the blocks: start and stop.
+def _chunks(learner: Learner, count: int) -> Iterator[list[int]]:
+    """Yield the chunks: where each begins, and where each of its blocks ends.
 
     The first samples of all need one product with M less than the others, which pays as long as
     they are fewer than half the neurons.
     """
-    start = 0
-    first = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
-    while start < count:
-        stop = min(count, start + (first if start == 0 else BLOCK))
-        yield start, stop
-        start = stop
+    chunk = [0]
+    length = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
+    while chunk[-1] < count:
+        chunk.append(min(count, chunk[-1] + length))
+        length = BLOCK
+        if chunk[-1] == count or chunk[-1] - chunk[0] >= _CHUNK:
+            yield chunk
+            chunk = chunk[-1:]
 
 
-def _targets(learner: Learner, block: list[Annotation]) -> Array:
-    """Return the targets (n, outputs) of complete annotations."""
-    columns = learner.labels.columns
-    targets = np.full((len(block), len(columns) + 1), -1.0, dtype=learner.options.dtype)
-    places = [(place, columns[name]) for place, said in enumerate(block) for name in said.present]
-    if places:
-        targets[tuple(zip(*places))] = 1.0
-    return targets
+def _learn_block(learner: Learner, hidden: Array, block: list[Annotation],
+                 names: Iterable[str], first: bool) -> tuple[Array, Mask, Array]:
+    """Learn a block; when it is refused, nothing has changed.
+
+    Args:
+        learner: is to learn it.
+        hidden: its rows.
+        block: what is said about each.
+        names: labels that must be known.
+        first: nothing has been learnt before.
+
+    Returns:
+        The scores before, the labels shown, and the leverages.
+
+    """
+    prepared = learner.ridge.prepare_rows(hidden, first)
+    learner.grow(names)
+    present = _present(learner.labels, block)
+    targets = np.full((len(block), len(learner.labels) + 1), -1.0, dtype=hidden.dtype)
+    targets[:, 1:][present] = 1.0
+    scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
+    return scores, present, prepared.leverages
 
 
-def _note(learner: Learner, scores: Array, present: npt.NDArray[np.bool_],
-          known: int) -> tuple[Rules, int]:
-    """Count the labels of a block and learn the thresholds, as if sample by sample."""
-    labels = learner.labels
-    rules: Rules = []
+def _present(labels: LabelTable, block: list[Annotation]) -> Mask:
+    """Return which labels the samples show, (n, labels)."""
+    shown = [said.present for said in block]
+    present = np.zeros((len(block), len(labels) + 1), dtype=bool)
+    rows = np.repeat(np.arange(len(block)), list(map(len, shown)))
+    columns = map(labels.columns.__getitem__, chain.from_iterable(shown))
+    present[rows, np.fromiter(columns, np.intp, len(rows))] = True
+    return present[:, 1:]
+
+
+def _note(learner: Learner, learnt: Learnt, known: int) -> tuple[Rules, int]:
+    """Count the labels of a chunk and learn the thresholds, as if sample by sample.
+
+    known: how many labels were known before; of the return value, after.
+    """
+    labels, (scores, present) = learner.labels, learnt[:2]
+    held: list[tuple[int, Choice]] = []
+    handicaps = np.full(present.shape, -np.inf)
     start = 0
     while start < len(present):
         # Until a label is shown for the first time, what holds for one sample holds for the next.
         stretch = slice(start, start + _first_shown(labels, present[start:]) + 1)
-        handicap = labels.handicap[:known].copy()
-        rules += [(start + place, choice, handicap)
-                  for place, choice in learner.thresholds.observe_rows(
-                      scores[stretch, 1:] + labels.handicap, present[stretch])]
+        handicaps[stretch, :known] = labels.handicap[:known]
+        held += [(start + place, choice) for place, choice in learner.thresholds.observe_rows(
+            scores[stretch, 1:] + labels.handicap, present[stretch])]
         shown = present[stretch].sum(axis=0)
         for place in shown.nonzero()[0].tolist():
             labels.count(labels.names[place], int(shown[place]))
             known = max(known, place + 1)
         start = stretch.stop
-    return rules, known
+    lengths = np.diff([place for place, _ in held], append=len(present))
+    thresholds, at_least = zip(*(choice for _, choice in held))
+    return Rules(np.repeat(thresholds, lengths), np.repeat(at_least, lengths), handicaps), known
 
 
-def _first_shown(labels: LabelTable, present: npt.NDArray[np.bool_]) -> int:
+def _first_shown(labels: LabelTable, present: Mask) -> int:
     """Return which sample is the first with a label never shown; behind the last: none is."""
     unseen = present[:, labels.handicap == -np.inf].any(axis=1)
     return int(unseen.argmax()) if unseen.any() else len(present)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.blocks import Learnt
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
@@ -104,12 +105,12 @@ def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     return 1.0 - known
 
 
-def novelties_of(learner: Learner, hidden: Array, leverages: Array, masses: Array) -> Array:
+def novelties_of(learner: Learner, learnt: Learnt) -> Array:
     """Return novelty_of() each row of a block, the rows before it having been learnt.
 
-    masses: of the rows; learner: with samples and mass as before the block.
+    learner: with samples and mass as before the block.
     """
-    squares = np.einsum('ij,ij->i', hidden, hidden)
+    leverages, squares, masses = learnt.leverages, learnt.squares, learnt.masses
     share = leverages / (1.0 + leverages)
     with np.errstate(divide='ignore', invalid='ignore'):
         share *= (learner.options.ridge + squares) / squares

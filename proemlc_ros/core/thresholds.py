@@ -35,11 +35,21 @@ class Choice(NamedTuple):
 
     def decide(self, scores: Array) -> Mask:
         """Return which labels are predicted, for scores (n, labels); -inf: not to be predicted."""
-        chosen: Mask = scores > self.threshold
-        if self.at_least and scores.shape[1]:
-            best, rows = scores.argmax(axis=1), np.arange(len(scores))
-            chosen[rows, best] |= (scores[rows, best] > -np.inf) & ~chosen.any(axis=1)
-        return chosen
+        return decide(scores, self.threshold, self.at_least)
+
+
+def decide(scores: Array, threshold: float | Array,
+           at_least: int | npt.NDArray[np.intp]) -> Mask:
+    """Return which labels are predicted, for scores (n, labels); -inf: not to be predicted.
+
+    threshold and at_least: one for all rows, or (n, 1) and (n,).
+    """
+    chosen: Mask = scores > threshold
+    if np.any(at_least) and scores.shape[1]:
+        best, rows = scores.argmax(axis=1), np.arange(len(scores))
+        chosen[rows, best] |= (
+            (scores[rows, best] > -np.inf) & ~chosen.any(axis=1) & (np.asarray(at_least) > 0))
+    return chosen
 
 
 class Thresholds:

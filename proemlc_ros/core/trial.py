@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blocks import Rules
+from proemlc_ros.core.blocks import Learnt, Rules
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.prediction import choose, novelties_of, novelty_of
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.thresholds import Choice
+from proemlc_ros.core.thresholds import Mask, decide
 
 
 class Outcome(NamedTuple):
@@ -40,25 +40,19 @@ class Trial:
         self._outputs.append(outputs[np.newaxis])
         self._novelty.append(np.array([novelty_of(learner, hidden, leverage)]))
 
-    def record_block(self, learner: Learner, rules: Rules, outputs: Array,
-                     leverages: Array, hidden: Array, masses: Array) -> None:
+    def record_block(self, learner: Learner, rules: Rules, learnt: Learnt) -> None:
         """Note a block of samples as they were before each of them was learnt.
 
         Args:
             learner: with samples and mass as before the block.
-            rules: from which sample on labels were chosen how, as blocks.py notes it.
-            outputs: (n, 1 + labels), unnamed label first.
-            leverages: (n,)
-            hidden: (n, size)
-            masses: (n,), of the rows.
+            rules: how their labels were chosen.
+            learnt: what they were like.
         """
-        names = learner.labels.names
-        for (start, choice, handicap), stop in zip(
-                rules, [*(rule[0] for rule in rules[1:]), len(outputs)]):
-            scores = outputs[start:stop, 1:len(handicap) + 1] + handicap
-            self._labels.extend(_chosen(names, choice, scores))
-        self._outputs.append(outputs)
-        self._novelty.append(novelties_of(learner, hidden, leverages, masses))
+        scores = learnt.scores[:, 1:] + rules.handicaps
+        chosen = decide(scores, rules.thresholds[:, np.newaxis], rules.at_least)
+        self._labels += _names_of(learner.labels.names, chosen, scores)
+        self._outputs.append(learnt.scores)
+        self._novelty.append(novelties_of(learner, learnt))
 
     def record_nothing(self, known: int) -> None:
         """Note that nothing had been learnt yet."""
@@ -78,11 +72,10 @@ class Trial:
         return Outcome(self._labels, scores, np.concatenate(self._novelty))
 
 
-def _chosen(names: list[str], choice: Choice, scores: Array) -> list[tuple[str, ...]]:
-    """Return for each row what choose() would return."""
-    cells = choice.decide(scores)
-    rows, columns = cells.nonzero()
+def _names_of(names: list[str], chosen: Mask, scores: Array) -> list[tuple[str, ...]]:
+    """Return the chosen labels of each row, best score first."""
+    rows, columns = chosen.nonzero()
     best_first = np.lexsort((-scores[rows, columns], rows))
     ranked = [names[column] for column in columns[best_first].tolist()]
-    stops = cells.sum(axis=1).cumsum().tolist()
+    stops = chosen.sum(axis=1).cumsum().tolist()
     return [tuple(ranked[start:stop]) for start, stop in zip([0, *stops], stops)]

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _MOST_POINTS = 1024
 
 
@@ -29,14 +31,22 @@ class LossCurve:
 
     def add(self, wrong: int, total: int) -> None:
         """Add one sample: how many of its label decisions were wrong, and how many there were."""
-        self.samples += 1
-        self._wrong += wrong
-        self._total += total
-        if self.samples % self._length == 0:
-            self._stretches.append((self._wrong, self._total))
-            self._wrong = self._total = 0
-            if len(self._stretches) == _MOST_POINTS:
-                self._join()
+        self.add_all([wrong], [total])
+
+    def add_all(self, wrong: Sequence[int], total: Sequence[int]) -> None:
+        """Add samples in order, one entry each."""
+        start = 0
+        while start < len(wrong):
+            stop = min(len(wrong), start + self._length - self.samples % self._length)
+            self._wrong += sum(wrong[start:stop])
+            self._total += sum(total[start:stop])
+            self.samples += stop - start
+            start = stop
+            if self.samples % self._length == 0:
+                self._stretches.append((self._wrong, self._total))
+                self._wrong = self._total = 0
+                if len(self._stretches) == _MOST_POINTS:
+                    self._join()
 
     def points(self) -> list[tuple[int, float, float]]:
         """Return for each stretch its last sample's number, its loss, and the loss up to it."""

@@ -151,10 +151,10 @@ class OutcomeTally:
         hits, misses, alarms = truth & guess, truth & ~guess, guess & ~truth
         self._note_first(truth, times)
         self._count_labels(hits, misses, alarms)
-        per_sample = [cells.sum(axis=1).tolist() for cells in (hits, truth, guess)]
-        self._kinds.update(zip(*per_sample, strict=True))
-        for right, there, named, question in zip(*per_sample, questions, strict=True):
-            self.curve.add(there + named - 2 * right, question.decided)
+        right, there, named = (cells.sum(axis=1) for cells in (hits, truth, guess))
+        self._kinds.update(zip(right.tolist(), there.tolist(), named.tolist(), strict=True))
+        self.curve.add_all((there + named - 2 * right).tolist(),
+                           [question.decided for question in questions])
 
     def metrics(self) -> dict[str, float]:
         """Return the measures by name; empty before the first sample."""
@@ -186,8 +186,9 @@ class OutcomeTally:
         """Return which labels are named for which sample, (n, labels)."""
         columns = {name: column for column, name in enumerate(self.labels)}
         cells = np.zeros((len(named), len(columns)), dtype=bool)
-        rows = np.repeat(np.arange(len(named)), [len(names) for names in named])
-        cells[rows, np.array([columns[name] for name in chain(*named)], dtype=np.intp)] = True
+        rows = np.repeat(np.arange(len(named)), list(map(len, named)))
+        places = map(columns.__getitem__, chain.from_iterable(named))
+        cells[rows, np.fromiter(places, np.intp, len(rows))] = True
         return cells
 
     def _note_first(self, truth: Cells, times: Sequence[int]) -> None:

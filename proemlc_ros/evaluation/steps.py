@@ -24,7 +24,7 @@ from proemlc_ros.teaching.matching import Answer
 from proemlc_ros.teaching.moments import Annotation, Moment, Vector
 
 # Annotations in a block, at most.
-BLOCK = 128
+BLOCK = 512
 # Later than any event: settles everything that still waits.
 _END = 2**63
 
@@ -148,7 +148,7 @@ class Steps:
                     yield item
             except ProEMLCError as error:
                 self.rejects[cause_of(error)] += 1
-            if len(self._block) >= BLOCK:
+            if len(self._block.labels) >= BLOCK:
                 yield from self._emptied()
         self._collect(self.intake.expire(_END), now)
         matcher.clear()

@@ -83,8 +83,8 @@ class LessonStack:
             if annotation is None:
                 self.clear()  # Nothing below a missing one can be reached.
                 continue
-            self.push(Lesson(number, replace(annotation, labels=tuple(labels),
-                                             absent=tuple(absent)), tuple(introduced)))
+            learnt = annotation._replace(labels=tuple(labels), absent=tuple(absent))
+            self.push(Lesson(number, learnt, tuple(introduced)))
 
     def _replace(self, change: Callable[[Lesson], Lesson]) -> None:
         self._lessons = deque(map(change, self._lessons), maxlen=self._lessons.maxlen)

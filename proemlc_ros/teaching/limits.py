@@ -74,6 +74,9 @@ class Limits:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
         """
         labels, absent = annotation.labels, annotation.absent
+        new = len({name for name in labels if name not in known})
+        if not new and not absent:
+            return  # What is known was checked when it came.
         names = {*labels, *absent}
         if len(names) > self.max_labels:
             raise LabelRejectedError(
@@ -84,7 +87,6 @@ class Limits:
         if absent and (both := set(labels).intersection(absent)):
             raise LabelRejectedError(
                 'contradiction', f'label {min(both)!r} is given as present and as absent')
-        new = len({name for name in labels if name not in known})
         if new and len(known) + new > self.max_labels:
             raise LabelRejectedError(
                 'too_many_labels', f'{new} new labels beside the {len(known)} known ones are '

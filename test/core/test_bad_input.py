@@ -110,15 +110,15 @@ def test_a_chunk_is_learnt_whole_or_not_at_all():
     model = plain(activation='relu')
     model.learn(X, ANNOTATIONS)
     before = model.to_bytes()
-    # Finite at the door, but beyond the precision once squared; in the first and a later block.
-    for place in (0, 299):
-        rows = np.vstack([X] * 8)[:300]
+    # Finite at the door, but beyond the precision once squared; early, late, and very late.
+    for place, count in ((0, 300), (299, 300), (699, 700)):
+        rows = np.resize(X, (count, 7))
         rows[place] = 1e40
         with pytest.raises(errors.TooLargeError):
-            model.learn(rows, [('new',)] * 300)
+            model.learn(rows, [('new',)] * count)
         assert model.to_bytes() == before
         with pytest.raises(errors.TooLargeError):
-            model.learn(rows, [('new',)] * 300, complete=False)
+            model.learn(rows, [('new',)] * count, complete=False)
         assert model.to_bytes() == before
     with pytest.raises(errors.TooLargeError):
         model.learn(np.full(7, 1e40), ['new'])

@@ -118,13 +118,14 @@ def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling)
     np.testing.assert_array_equal(chunks.thresholds, one_by_one.thresholds)
 
 
-@pytest.mark.parametrize('hidden_size', [40, 330, 700])
-def test_a_big_first_block_equals_one_by_one(hidden_size):
-    """It is longer where there are more neurons: 128, 165 and 300 of 300 samples."""
+@pytest.mark.parametrize(('hidden_size', 'samples'), [(40, 300), (330, 300), (700, 300),
+                                                      (40, 1200)])
+def test_many_blocks_equal_one_by_one(hidden_size, samples):
+    """The first is longer where there are more neurons: 128, 165 and 300 of 300 samples."""
     random = np.random.default_rng(4)
-    X = random.normal(size=(300, WIDTH))
-    annotations = [tuple(name for name in NAMES[:1 + place // 40] if random.random() < 0.4)
-                   for place in range(300)]
+    X = random.normal(size=(samples, WIDTH))
+    annotations = [tuple(name for name in NAMES[:1 + len(NAMES) * place // samples]
+                         if random.random() < 0.4) for place in range(samples)]
     at_once = plain(hidden_size=hidden_size, ridge=0.1)
     one_by_one = at_once.copy()
     said = at_once.test_then_train(X, annotations)

@@ -99,6 +99,18 @@ def test_rows_beyond_the_precision_are_refused():
         RecursiveRidge(2, 1.0).check(float('nan'))
 
 
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+def test_rows_that_are_surely_taken_are_taken(dtype):
+    ridge = RecursiveRidge(4, 0.03, dtype)
+    length = 1.0
+    while ridge.surely_takes((10.0 * length) ** 2):
+        length *= 10.0
+    rows = np.asarray(np.random.default_rng(0).normal(size=(300, 4)), dtype)
+    rows *= length / np.linalg.norm(rows, axis=1)[:, np.newaxis]
+    ridge.prepare_rows(rows)
+    assert length >= 10.0 and not RecursiveRidge(4, 0.0, dtype).surely_takes(1.0)
+
+
 def test_outputs_come_and_go():
     ridge = RecursiveRidge(3, 1.0)
     learn(ridge, np.ones(3), -np.ones(1))

@@ -14,6 +14,9 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse, row_places
 from proemlc_ros.core.solving.blas import Array, routines
 
+# Samples whose neurons are worked out together and then put in place, out of the cache.
+_TOGETHER = 128
+
 
 class HiddenLayer:
     """Turns samples into hidden rows; never changes once made.
@@ -47,16 +50,22 @@ class HiddenLayer:
             hidden[self.neurons:self.neurons + self.width] = self.scaling.apply(vector)
         return hidden
 
-    def rows(self, samples: Rows) -> Array:
-        """Return the hidden rows (n, size) of dense or sparse samples; C order."""
-        neurons = self._rows(samples)
-        if self.size == self.neurons:
-            return neurons
-        hidden = np.ones((samples.shape[0], self.size), dtype=self.options.dtype)
-        hidden[:, :self.neurons] = neurons
+    def rows(self, samples: Rows, out: Array | None = None) -> Array:
+        """Return the hidden rows (n, size) of dense or sparse samples; C order.
+
+        out: where to put them; None: a new array.
+        """
+        if out is None:
+            if self.size == self.neurons:
+                return self._rows(samples)
+            out = np.empty((samples.shape[0], self.size), dtype=self.options.dtype)
+        out[:, self.neurons:] = 1.0
+        for start in range(0, samples.shape[0], _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            out[part, :self.neurons] = self._rows(samples[part])
         if self.options.direct_links:
-            self._link(hidden[:, self.neurons:self.neurons + self.width], samples)
-        return hidden
+            self._link(out[:, self.neurons:self.neurons + self.width], samples)
+        return out
 
     def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
         """Return which samples are centres of neurons; leaving one out would not remove those."""
@@ -68,6 +77,14 @@ class HiddenLayer:
             return 0.0
         neurons = hidden[:self.neurons]
         return float(neurons.dot(neurons))
+
+    def masses(self, hidden: Array) -> Array:
+        """Return the mass of each hidden row."""
+        if not self.radial:
+            return np.zeros(len(hidden))
+        neurons = hidden[:, :self.neurons]
+        masses: Array = np.einsum('ij,ij->i', neurons, neurons)
+        return masses
 
     def arrays(self) -> dict[str, Array]:
         """Return what has to be stored to make the same layer again."""

@@ -45,6 +45,7 @@ class RecursiveRidge:
     def __init__(self, size: int, ridge: float, dtype: str = 'float64') -> None:
         """Start with M = I / ridge and one output of weight zero."""
         self.size = size
+        self.ridge = ridge
         self.scale = 1.0
         self.matrix: Array = np.zeros((size, size), dtype=dtype, order='F')
         if ridge > 0.0:
@@ -97,6 +98,13 @@ class RecursiveRidge:
         if not leverage <= self._largest:
             raise TooLargeError(f'the leverage of the sample is {leverage:g}, beyond what the '
                                 'precision can hold; scale the features or raise the ridge')
+
+    def surely_takes(self, square: float) -> bool:
+        """Whether no hidden row of at most that |h|^2 can be refused, whatever comes before it.
+
+        M only shrinks from I / ridge on, and the leverage with it.
+        """
+        return self.ridge > 0.0 and square <= 0.5 * self._largest * self.ridge
 
     def update(self, gain: Array, leverage: float, residual: Array) -> None:
         """Learn one row: gain and leverage as gain() returned them; residual: target - output.
