@@ -8,217 +8,36 @@ python benchmarks/bags.py --memory         # also memory from 10^4 to 10^6 sampl
 
 from __future__ import annotations
 
-import os
-
-# Before NumPy: small matrices are faster on one thread, and Dask workers share the cores.
-os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-
 import argparse
-import resource
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-
-import numpy as np
-from rosbags.highlevel import AnyReader
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from proemlc_ros.bags.making import make_bag
-from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.solving.blas import routines
-from proemlc_ros.evaluation.engines import DaskEngine, LocalEngine, train
-from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import Recordings, run
-
-# The width of Scene, and the size that the bars speak of.
-WIDTH, HIDDEN, LABELS = 294, 500, 6
-RELU = {'hidden_size': HIDDEN, 'activation': 'relu', 'scaling': 'none'}
-
-
-def samples(count: int, width: int, seed: int = 0) -> Iterator[tuple[np.ndarray, tuple[str, ...]]]:
-    """Yield samples with one or two of six labels."""
-    rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(LABELS, width)).astype(np.float32)
-    names = [f'label {number}' for number in range(LABELS)]
-    for start in range(0, count, 1000):
-        rows = rng.standard_normal((min(1000, count - start), width), dtype=np.float32)
-        chosen = rng.integers(0, LABELS, (len(rows), 2))
-        shown = np.zeros((len(rows), LABELS), np.float32)
-        shown[np.arange(len(rows))[:, np.newaxis], chosen] = 1.0
-        for values, places in zip(rows + shown @ centres, chosen.tolist()):
-            yield values, tuple(names[place] for place in sorted(set(places)))
-
-
-def bare_reading(path: Path) -> None:
-    """Read and deserialize every message, as the documentation of rosbags shows."""
-    with AnyReader([path]) as reader:
-        for connection, _, data in reader.messages():
-            reader.deserialize(data, connection.msgtype)
-
-
-def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
-    """Do what `proemlc evaluate` does."""
-    recordings = Recordings([path], beside=beside)
-    result = run(recordings, Replay(ProEMLC(**settings)), 'benchmark', lambda _: None)
-    if result.rejects:
-        raise RuntimeError(f'unexpected rejects: {result.rejects}')
-
-
-class Used(NamedTuple):
-    """What a job took, in seconds: of the clock, of the processor here, and of the one beside."""
-
-    clock: float
-    here: float
-    beside: float
-
-    @classmethod
-    def now(cls) -> Used:
-        """Return what was used so far; processes beside count once they have ended."""
-        here, beside = (usage.ru_utime + usage.ru_stime for usage in map(
-            resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-        return cls(time.perf_counter(), here, beside)
-
-
-def fastest(jobs: dict[str, Callable[[], None]], rounds: int) -> dict[str, Used]:
-    """Do jobs in turn; return the least that each took.
-
-    The fastest round is what the code costs on a machine with other work; where that is heavy,
-    processor seconds are the fairer measure.
-    """
-    best: dict[str, Used] = {}
-    for _ in range(rounds):
-        for name, job in jobs.items():
-            before = Used.now()
-            job()
-            used = Used(*np.subtract(Used.now(), before).tolist())
-            best[name] = Used(*map(min, used, best.get(name, used)))
-    return best
-
-
-def bare_products(count: int, block: int = 128) -> None:
-    """Do nothing but the matrix products that learning so many samples in blocks needs."""
-    blas = routines('float64')
-    rng = np.random.default_rng(0)
-    rows, weights = rng.random((block, WIDTH)), rng.random((WIDTH, HIDDEN))
-    hidden = np.asfortranarray(rng.random((HIDDEN, block)))
-    matrix = np.asfortranarray(np.eye(HIDDEN))
-    for _ in range(count // block):
-        blas.gemm(1.0, weights.T, rows.T)
-        products = blas.symm(1.0, matrix, hidden, lower=1)
-        inner = blas.gemm(1.0, hidden, products, trans_a=1)
-        inner.flat[::block + 1] += 1.0
-        factor, _ = blas.potrf(inner, lower=1, overwrite_a=1)
-        changes = blas.trsm(1.0, factor, products, side=1, lower=1, trans_a=1, overwrite_b=1)
-        blas.syrk(-1e-9, changes, beta=1.0, c=matrix, lower=1, overwrite_c=1)
-
-
-def speed(folder: Path, count: int, rounds: int) -> None:
-    """Print samples a second of evaluation and of bare reading."""
-    for storage in ('mcap', 'sqlite3'):
-        path = folder / storage
-        make_bag(path, samples(count, WIDTH), storage)
-        times = fastest({
-            'bare rosbags loop': lambda path=path: bare_reading(path),
-            'evaluate, relu': lambda path=path: evaluation(path, **RELU),
-            'evaluate, default': lambda path=path: evaluation(path, hidden_size=HIDDEN),
-            'bare BLAS calls': lambda: bare_products(count),
-        }, rounds)
-        bare = times['bare rosbags loop']
-        for name, used in times.items():
-            bar = ' (bar: >= 50 %)' if 'relu' in name else ''
-            # Where each process has a core to itself, the slower of the two decides.
-            slower = max(used.here, used.beside)
-            print(f'{storage:8} {WIDTH} x {HIDDEN}: {name:18} {count / used.clock:8,.0f} '
-                  f'samples/s, {bare.clock / used.clock:4.0%} of bare reading{bar}; '
-                  f'processor time a sample: {used.here / count * 1e6:.0f} us here, '
-                  f'{used.beside / count * 1e6:.0f} us beside, '
-                  f'{bare.here / slower:.0%} by the slower process', flush=True)
-        floor = bare.here / (bare.here + times['bare BLAS calls'].here)
-        print(f'{storage:8} {WIDTH} x {HIDDEN}: nothing but the BLAS calls and bare reading '
-              f'would give {floor:.0%} on one core', flush=True)
-
-
-def memory(folder: Path, most: int) -> None:
-    """Print the highest memory of evaluation over short and long recordings."""
-    peaks = {}
-    for count in (10_000, 100_000, 1_000_000):
-        if count > most:
-            break
-        path = folder / f'memory_{count}'
-        make_bag(path, samples(count, 8), 'sqlite3')
-        output = subprocess.run(
-            [sys.executable, __file__, '--child', str(path)],
-            check=True, capture_output=True, text=True).stdout
-        peaks[count] = int(output) / 1024
-        print(f'memory of evaluate at {count:9,} samples: {peaks[count]:.1f} MiB, '
-              f'{peaks[count] - peaks[10_000]:+.1f} (bar: flat to 1,000,000)', flush=True)
-
-
-def child(path: Path) -> None:
-    """Evaluate one recording and print the highest memory in KiB."""
-    # In one process, so that short and long recordings are read alike.
-    evaluation(path, beside=False, hidden_size=50, activation='relu', scaling='none')
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
-def dask(folder: Path, count: int, rounds: int, bags: int = 4) -> None:
-    """Print the time of training on a running cluster of two local workers and in one process."""
-    paths = []
-    for number in range(bags):
-        paths.append(folder / f'part_{number}')
-        make_bag(paths[-1], samples(count, WIDTH, seed=number))
-    recordings = Recordings(paths)
-    engine = DaskEngine(workers=2)
-    try:
-        results: dict[str, ProEMLC] = {}
-        worked: list[float] = []
-
-        def one_process() -> None:
-            results['one'] = train(recordings, RELU, LocalEngine())[0]
-
-        def two_workers() -> None:
-            before = engine.client.run(time.process_time)
-            results['two'] = train(recordings, RELU, engine)[0]
-            after = engine.client.run(time.process_time)
-            worked.append(max(after[worker] - before[worker] for worker in after))
-
-        times = fastest({'one': one_process, 'two': two_workers}, rounds)
-    finally:
-        engine.close()
-    rows = [values for values, _ in samples(100, WIDTH, seed=77)]
-    difference = np.abs(results['one'].scores(rows) - results['two'].scores(rows)).max()
-    total, one, two = count * bags, times['one'], times['two']
-    print(f'train, {bags} recordings of {count:,} samples: one process '
-          f'{total / one.clock:,.0f} samples/s, Dask with 2 workers {total / two.clock:,.0f} '
-          f'samples/s ({one.clock / two.clock:.2f}x); processor time: one process '
-          f'{one.here:.1f} s, the busier worker {min(worked):.1f} s, its client {two.here:.1f} s; '
-          f'scores differ by {difference:.1e} (bar: 1e-8)')
 
 
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--samples', type=int, default=100_000)
+    parser.add_argument('--samples', type=int, default=200_000)
     parser.add_argument('--rounds', type=int, default=2)
     parser.add_argument('--memory', action='store_true')
     parser.add_argument('--only-memory', action='store_true')
     parser.add_argument('--most', type=int, default=1_000_000, help='samples for --memory')
     parser.add_argument('--child', type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    # Before NumPy: small matrices are faster on one thread, and Dask workers share the cores.
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    # Here and not above, since processes beside this one import its main module as well.
+    import bag_measures
     if args.child:
-        child(args.child)
+        bag_measures.child(args.child)
         return
     with TemporaryDirectory(prefix='proemlc_bench_') as name:
+        folder = Path(name)
         if not args.only_memory:
-            speed(Path(name), args.samples, args.rounds)
-            dask(Path(name), args.samples // 4, args.rounds)
+            bag_measures.speed(folder, args.samples, args.rounds)
+            bag_measures.dask(folder, args.samples // 8, args.rounds)
         if args.memory or args.only_memory:
-            memory(Path(name), args.most)
+            bag_measures.memory(folder, args.most)
 
 
 if __name__ == '__main__':

@@ -84,8 +84,9 @@ class ReadingBeside(Reading):
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
         """Yield the steps as they arrive."""
-        # Not forked: threads of BLAS or ROS may be running here.
-        context = multiprocessing.get_context('spawn')
+        # Forked from a server that has all imports and, unlike this process, no threads.
+        context = multiprocessing.get_context('forkserver')
+        context.set_forkserver_preload(['__main__', __name__])
         receiver, sender = context.Pipe(duplex=False)
         with suppress(OSError, AttributeError):  # Linux alone can, and may not be willing to.
             fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)

@@ -1,0 +1,209 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured of recordings: speed, memory, and Dask."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rosbags.highlevel import AnyReader
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.solving.blas import routines
+from proemlc_ros.evaluation.engines import DaskEngine, LocalEngine, train
+from proemlc_ros.evaluation.replay import Replay
+from proemlc_ros.evaluation.runs import Recordings, run
+from proemlc_ros.evaluation.steps import Steps
+from proemlc_ros.teaching.intake import Intake
+
+# The width of Scene, and the size that the bars speak of.
+WIDTH, HIDDEN, LABELS = 294, 500, 6
+RELU = {'hidden_size': HIDDEN, 'activation': 'relu', 'scaling': 'none'}
+
+
+def samples(count: int, width: int, seed: int = 0) -> Iterator[tuple[np.ndarray, tuple[str, ...]]]:
+    """Yield samples with one or two of six labels."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(LABELS, width)).astype(np.float32)
+    names = [f'label {number}' for number in range(LABELS)]
+    for start in range(0, count, 1000):
+        rows = rng.standard_normal((min(1000, count - start), width), dtype=np.float32)
+        chosen = rng.integers(0, LABELS, (len(rows), 2))
+        shown = np.zeros((len(rows), LABELS), np.float32)
+        shown[np.arange(len(rows))[:, np.newaxis], chosen] = 1.0
+        for values, places in zip(rows + shown @ centres, chosen.tolist()):
+            yield values, tuple(names[place] for place in sorted(set(places)))
+
+
+def bare_reading(path: Path) -> None:
+    """Read and deserialize every message, as the documentation of rosbags shows."""
+    with AnyReader([path]) as reader:
+        for connection, _, data in reader.messages():
+            reader.deserialize(data, connection.msgtype)
+
+
+def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
+    """Do what `proemlc evaluate` does."""
+    recordings = Recordings([path], beside=beside)
+    result = run(recordings, Replay(ProEMLC(**settings)), 'benchmark', lambda _: None)
+    if result.rejects:
+        raise RuntimeError(f'unexpected rejects: {result.rejects}')
+
+
+def reading(path: Path) -> None:
+    """Do what the process beside does: read, check and match."""
+    with Recording(path) as bag:
+        deque(Steps(Intake()).of(find_sources(bag).stream(bag)), maxlen=0)
+
+
+class Used(NamedTuple):
+    """What a job took, in seconds: of the clock, and of this process's processor."""
+
+    clock: float
+    processor: float
+
+    @classmethod
+    def now(cls) -> Used:
+        """Return what was used so far."""
+        return cls(time.perf_counter(), time.process_time())
+
+
+def fastest(jobs: dict[str, Callable[[], None]], rounds: int) -> dict[str, Used]:
+    """Do jobs in turn; return the least that each took.
+
+    The fastest round is what the code costs on a machine with other work; where that is heavy,
+    processor seconds are the fairer measure.
+    """
+    best: dict[str, Used] = {}
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            before = Used.now()
+            job()
+            used = Used(*np.subtract(Used.now(), before).tolist())
+            best[name] = Used(*map(min, used, best.get(name, used)))
+    return best
+
+
+def bare_products(count: int, block: int = 128) -> None:
+    """Do nothing but the matrix products that learning so many samples in blocks needs."""
+    blas = routines('float64')
+    rng = np.random.default_rng(0)
+    rows, weights = rng.random((block, WIDTH)), rng.random((WIDTH, HIDDEN))
+    hidden = np.asfortranarray(rng.random((HIDDEN, block)))
+    matrix = np.asfortranarray(np.eye(HIDDEN))
+    for _ in range(count // block):
+        blas.gemm(1.0, weights.T, rows.T)
+        products = blas.symm(1.0, matrix, hidden, lower=1)
+        inner = blas.gemm(1.0, hidden, products, trans_a=1)
+        inner.flat[::block + 1] += 1.0
+        factor, _ = blas.potrf(inner, lower=1, overwrite_a=1)
+        changes = blas.trsm(1.0, factor, products, side=1, lower=1, trans_a=1, overwrite_b=1)
+        blas.syrk(-1e-9, changes, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+
+
+def beside_other_work(job: Callable[[int], None], count: int) -> None:
+    """Do a job while another process keeps a second processor busy."""
+    other = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+    try:
+        job(count)
+    finally:
+        other.kill()
+        other.wait()
+
+
+def speed(folder: Path, count: int, rounds: int) -> None:
+    """Print samples a second of evaluation and of bare reading."""
+    for storage in ('mcap', 'sqlite3'):
+        path = folder / storage
+        make_bag(path, samples(count, WIDTH), storage)
+        times = fastest({
+            'bare rosbags loop': lambda path=path: bare_reading(path),
+            'evaluate, relu': lambda path=path: evaluation(path, **RELU),
+            'evaluate, float32': lambda path=path: evaluation(path, **RELU, dtype='float32'),
+            'evaluate, default': lambda path=path: evaluation(path, hidden_size=HIDDEN),
+            'reading, beside': lambda path=path: reading(path),
+            'bare BLAS calls': lambda: bare_products(count),
+            'BLAS, other busy': lambda: beside_other_work(bare_products, count),
+        }, rounds)
+        bare = times['bare rosbags loop']
+        for name, used in times.items():
+            bar = ' (bar: >= 50 %)' if name == 'evaluate, relu' else ''
+            print(f'{storage:8} {count:,} x {WIDTH} x {HIDDEN}: {name:20} '
+                  f'{count / used.clock:8,.0f} samples/s, {bare.clock / used.clock:4.0%} of bare '
+                  f'reading{bar}; {used.processor / count * 1e6:.0f} us of processor time a '
+                  'sample', flush=True)
+        floor = bare.processor / (bare.processor + times['bare BLAS calls'].processor)
+        slowed = times['bare BLAS calls'].clock / times['BLAS, other busy'].clock
+        print(f'{storage:8} nothing but the BLAS calls and bare reading would give {floor:.0%} on '
+              f'one core; beside a busy process the BLAS calls run at {slowed:.0%} of their speed '
+              '(100 %: two whole cores)', flush=True)
+
+
+def memory(folder: Path, most: int) -> None:
+    """Print the highest memory of evaluation over short and long recordings."""
+    peaks = {}
+    for count in (10_000, 100_000, 1_000_000):
+        if count > most:
+            break
+        path = folder / f'memory_{count}'
+        make_bag(path, samples(count, 8), 'sqlite3')
+        output = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name('bags.py')), '--child', str(path)],
+            check=True, capture_output=True, text=True).stdout
+        peaks[count] = int(output) / 1024
+        print(f'memory of evaluate at {count:9,} samples: {peaks[count]:.1f} MiB, '
+              f'{peaks[count] - peaks[10_000]:+.1f} (bar: flat to 1,000,000)', flush=True)
+
+
+def child(path: Path) -> None:
+    """Evaluate one recording and print the highest memory in KiB."""
+    # In one process, so that short and long recordings are read alike.
+    evaluation(path, beside=False, hidden_size=50, activation='relu', scaling='none')
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def dask(folder: Path, count: int, rounds: int, bags: int = 4) -> None:
+    """Print the time of training on a running cluster of two local workers and in one process."""
+    paths = []
+    for number in range(bags):
+        paths.append(folder / f'part_{number}')
+        make_bag(paths[-1], samples(count, WIDTH, seed=number))
+    recordings = Recordings(paths)
+    engine = DaskEngine(workers=2)
+    try:
+        results: dict[str, ProEMLC] = {}
+        worked: list[float] = []
+
+        def one_process() -> None:
+            results['one'] = train(recordings, RELU, LocalEngine())[0]
+
+        def two_workers() -> None:
+            before = engine.client.run(time.process_time)
+            results['two'] = train(recordings, RELU, engine)[0]
+            after = engine.client.run(time.process_time)
+            worked.append(max(after[worker] - before[worker] for worker in after))
+
+        times = fastest({'one': one_process, 'two': two_workers}, rounds)
+    finally:
+        engine.close()
+    rows = [values for values, _ in samples(100, WIDTH, seed=77)]
+    difference = np.abs(results['one'].scores(rows) - results['two'].scores(rows)).max()
+    total, one, two = count * bags, times['one'], times['two']
+    print(f'train, {bags} recordings of {count:,} samples: one process '
+          f'{total / one.clock:,.0f} samples/s, Dask with 2 workers {total / two.clock:,.0f} '
+          f'samples/s ({one.clock / two.clock:.2f}x); processor time: one process '
+          f'{one.processor:.1f} s, the busier worker {min(worked):.1f} s, its client '
+          f'{two.processor:.1f} s; scores differ by {difference:.1e} (bar: 1e-8)')
