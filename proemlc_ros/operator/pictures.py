@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,11 @@ class PictureBook:
     def newest(self) -> Picture | None:
         """The picture that came last, or None."""
         return next(reversed(self._flow.values()), None)
+
+    def newest_among(self, stamps: Container[int]) -> Picture | None:
+        """Return the picture that came last of those with one of the stamps, or None."""
+        return next((picture for picture in reversed(self._flow.values())
+                     if picture.stamp in stamps), None)
 
     def nearest(self, stamp: int) -> Picture | None:
         """Return the picture taken nearest to a moment, or None where there is none near."""

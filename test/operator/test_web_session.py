@@ -38,7 +38,8 @@ def test_page_is_told_the_prediction_that_its_picture_shows():
     async def test(stand):
         stand.see(1000)
         stand.pictures.add(Picture(1000, b'one'))
-        stand.see(2000)  # no picture of it: the one before is shown, with its own prediction
+        stand.pictures.add(Picture(1500, b'no prediction'))
+        stand.see(2000)  # no picture of it: the last pair is shown
         async with stand.websocket() as socket:
             assert (await message_of(socket, 'picture')).endswith(b'one')
             assert (await message_of(socket, 'sight'))['stamp'] == '1000'

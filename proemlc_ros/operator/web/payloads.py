@@ -78,9 +78,10 @@ class Payloads:
         sight, picture = self.robot.sight, self.pictures.newest
         if sight is None or picture is None:
             return sight, picture
-        pair = self.robot.sights.get(picture.stamp)
-        if pair is not None and sight.stamp - pair.stamp < MAX_LAG:
-            return pair, picture
+        # A prediction may be lost, and a picture come after its prediction: look further back.
+        whole = self.pictures.newest_among(self.robot.sights)
+        if whole is not None and sight.stamp - whole.stamp < MAX_LAG:
+            return self.robot.sights[whole.stamp], whole
         return sight, self.pictures.nearest(sight.stamp) or picture
 
     def _sight(self) -> str | None:

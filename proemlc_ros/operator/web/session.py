@@ -85,8 +85,9 @@ class Session:
             await asyncio.sleep(self._period)
 
     async def _tell(self, topics: set[Topic]) -> None:
-        for topic in ORDER:
-            message = self._payloads.payload(topic) if topic in topics else None
+        # All of one instant: while one is sent, a newer prediction or picture may arrive.
+        messages = [self._payloads.payload(topic) for topic in ORDER if topic in topics]
+        for message in messages:
             if isinstance(message, bytes):
                 await self._socket.send_bytes(message)
             elif message is not None:
