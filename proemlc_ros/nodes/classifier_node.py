@@ -111,7 +111,7 @@ class ClassifierNode(LifecycleNode):
         """Stop predicting and learning; what was learnt stays."""
         self._interface.active = False
         self._state_name = 'inactive'
-        self._classroom.forget_moments()
+        self._classroom.forget_moments('deactivated', 'the node was deactivated')
         return super().on_deactivate(state)
 
     @_faults_logged

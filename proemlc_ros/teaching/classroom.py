@@ -136,16 +136,16 @@ class Classroom:
         self._pass_on(settled)
         self.snapshots.consider()
 
-    def forget_moments(self) -> None:
-        """Forget all buffered vectors."""
+    def forget_moments(self, cause: str, event: str) -> None:
+        """Forget all buffered vectors and refuse what waits for one, for a cause, in words."""
         with self._door:
-            refused = self.intake.matcher.clear()
+            refused = self.intake.matcher.clear(cause, event)
         self._pass_on(refused)
 
     def clock_jumped(self) -> None:
         """Forget all buffered vectors, since their stamps and those to come do not compare."""
         self.statistics.clock_jumps += 1
-        self.forget_moments()
+        self.forget_moments('clock_jump', 'the time jumped')
 
     @property
     def jumps(self) -> int:
@@ -161,7 +161,7 @@ class Classroom:
 
     def close(self) -> None:
         """Teach what waits, write a snapshot, close the journal, free the folder."""
-        self.forget_moments()
+        self.forget_moments('shutdown', 'the node was shut down')
         self.teacher.close()
         self.snapshots.close()
         try:

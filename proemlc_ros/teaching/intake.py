@@ -97,7 +97,7 @@ class Intake:
         """
         self.width = width
         self.extractor = extractor
-        return self.matcher.clear()
+        return self.matcher.clear('model_replaced', 'the model was replaced')
 
 
 def cause_of(error: Exception) -> str:

@@ -127,11 +127,16 @@ class StampMatcher:
             return []
         return self._settle(now)
 
-    def clear(self) -> list[Answer]:
-        """Forget all vectors and refuse what waits, as after a jump of the clock."""
+    def clear(self, cause: str = 'clock_jump', event: str = 'the time jumped') -> list[Answer]:
+        """Forget all vectors and refuse what waits.
+
+        Args:
+            cause: short key of the event that makes it necessary.
+            event: the same in words.
+        """
         self.buffer.clear()
         refused = [Answer(held.annotation, held.ticket, UnmatchedAnnotationError(
-            'clock_jump', f'the time jumped while the annotation for stamp '
+            cause, f'{event} while the annotation for stamp '
             f'{seconds(held.annotation.stamp)} waited for its features; annotate it again'))
             for held in self._held]
         self._held.clear()

@@ -137,8 +137,9 @@ def test_not_too_many_wait():
 def test_clearing_refuses_what_waits():
     matcher = filled(1)
     matcher.submit(about(2), 0, ticket='x')
-    refused, = matcher.clear()
-    assert refused.error.cause == 'clock_jump'
+    refused, = matcher.clear('deactivated', 'the node was deactivated')
+    assert refused.error.cause == 'deactivated'
+    assert str(refused.error).startswith('the node was deactivated while the annotation for')
     assert len(matcher.buffer) == matcher.held == matcher.buffer.bytes == 0
 
 
