@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import multiprocessing
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -116,6 +117,8 @@ class ReadingBeside(Reading):
 
 def _read_beside(sender: Connection, bag: BagToRead, steps: Steps) -> None:
     """Read a recording and send its steps, then what is to be said about it."""
+    # Ctrl-C reaches all processes; this one ends when nobody listens any more.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     reading = Reading(bag, steps)
     try:
         for item in reading:

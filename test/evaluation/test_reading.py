@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading in a process beside: the same steps, notes and errors."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from proemlc_ros.bags.making import make_bag
@@ -64,3 +69,32 @@ def test_errors_arrive(tmp_path, samples):
     (tmp_path / 'bag' / 'metadata.yaml').unlink()
     with pytest.raises(BagError, match=r'metadata.yaml is missing; use --best-effort'):
         result_of([tmp_path / 'bag'], True)
+
+
+PATIENT = """
+import sys, time
+from pathlib import Path
+from proemlc_ros.bags.sources import Choice
+from proemlc_ros.evaluation.reading import BagToRead, ReadingBeside, Steps
+from proemlc_ros.teaching.intake import Intake
+if __name__ == "__main__":
+    bag = BagToRead(Path(sys.argv[1]), Choice(), False, True)
+    try:
+        for step in ReadingBeside(bag, Steps(Intake(), vectors=True)):
+            print("reading", flush=True)
+            time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_both_processes_without_a_word(tmp_path, samples):
+    make_bag(tmp_path / 'bag', samples)
+    (tmp_path / 'patient.py').write_text(PATIENT)
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / 'patient.py', tmp_path / 'bag'], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert process.stdout.readline() == 'reading\n'
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == ('interrupted\n', '')
