@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from proemlc_ros.core.trial import Trial
 
 # Samples whose scores are noted together: noting a few takes nearly as long as noting many.
-_CHUNK = 4 * BLOCK
+CHUNK = 4 * BLOCK
 
 
 class Learnt(NamedTuple):
@@ -88,7 +88,7 @@ def _chunks(learner: Learner, count: int) -> Iterator[list[int]]:
     while chunk[-1] < count:
         chunk.append(min(count, chunk[-1] + length))
         length = BLOCK
-        if chunk[-1] == count or chunk[-1] - chunk[0] >= _CHUNK:
+        if chunk[-1] == count or chunk[-1] - chunk[0] >= CHUNK:
             yield chunk
             chunk = chunk[-1:]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blocks import learn_blocks
+from proemlc_ros.core.blocks import CHUNK, learn_blocks
 from proemlc_ros.core.labels import Annotation, LabelTable
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.ledger import Ledger, checksum_of_vector, checksums_of_rows
@@ -159,9 +159,11 @@ class Learner:
     def hidden_rows(self, rows: Rows) -> Array:
         """Return the hidden rows of samples, in memory that the next call uses again.
 
-        Memory that is new each time takes a tenth of the time of learning, to be handed out.
+        To be handed new memory each time would take a tenth of the time of learning.
         """
         count = rows.shape[0]
+        if count > CHUNK:
+            return self.layer.rows(rows)
         if len(self._room) < count:
             self._room = np.empty((count, self.layer.size), dtype=self.options.dtype)
         return self.layer.rows(rows, self._room[:count])
@@ -245,7 +247,8 @@ class Learner:
     def memory_bytes(self) -> int:
         """The memory of the arrays."""
         layer = sum(array.nbytes for array in self.layer.arrays().values())
-        return layer + self.ridge.memory_bytes + self.ledger.counts.nbytes
+        return (layer + self.ridge.memory_bytes + self.ledger.counts.nbytes
+                + self._room.nbytes)
 
 
 class Savepoint:

@@ -83,7 +83,7 @@ def choose(learner: Learner, judged: Array) -> tuple[str, ...]:
     if judged[best] > threshold:
         columns = (judged > threshold).nonzero()[0].tolist()
         if len(columns) > 1:
-            columns.sort(key=judged.tolist().__getitem__, reverse=True)
+            columns.sort(key=judged.item, reverse=True)
         return tuple([names[column] for column in columns])
     return (names[best],) if at_least and judged[best] > -np.inf else ()
 
