@@ -3,7 +3,7 @@
 """Reads a recording step by step, in this process or in one beside it.
 
 A process beside it reads, checks and matches while this one learns: with two cores a long
-recording takes about half the time. What comes out is the same.
+recording takes about two thirds of the time. What comes out is the same.
 """
 
 from __future__ import annotations
