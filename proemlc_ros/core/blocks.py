@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.labels import Annotation, LabelTable, indicators
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
@@ -110,21 +109,11 @@ def _learn_block(learner: Learner, hidden: Array, block: list[Annotation],
     """
     prepared = learner.ridge.prepare_rows(hidden, first)
     learner.grow(names)
-    present = _present(learner.labels, block)
-    targets = np.full((len(block), len(learner.labels) + 1), -1.0, dtype=hidden.dtype)
-    targets[:, 1:][present] = 1.0
+    labels = learner.labels
+    present = indicators([said.present for said in block], labels.columns, len(labels) + 1)
+    targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
     scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
-    return scores, present, prepared.leverages
-
-
-def _present(labels: LabelTable, block: list[Annotation]) -> Mask:
-    """Return which labels the samples show, (n, labels)."""
-    shown = [said.present for said in block]
-    present = np.zeros((len(block), len(labels) + 1), dtype=bool)
-    rows = np.repeat(np.arange(len(block)), list(map(len, shown)))
-    columns = map(labels.columns.__getitem__, chain.from_iterable(shown))
-    present[rows, np.fromiter(columns, np.intp, len(rows))] = True
-    return present[:, 1:]
+    return scores, present[:, 1:], prepared.leverages
 
 
 def _note(learner: Learner, learnt: Learnt, known: int) -> tuple[Rules, int]:

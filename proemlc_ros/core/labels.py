@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import (
@@ -131,6 +133,16 @@ def _one_each(count: int, values: object, what: str) -> list[object]:
         raise LengthMismatchError(
             f'{what} has {len(listed)} entries for {count} samples; give one entry a sample')
     return listed
+
+
+def indicators(named: Sequence[Collection[str]], columns: Mapping[str, int],
+               width: int) -> npt.NDArray[np.bool_]:
+    """Return which columns are named for which row, (n, width)."""
+    cells = np.zeros((len(named), width), dtype=bool)
+    rows = np.repeat(np.arange(len(named)), list(map(len, named)))
+    places = map(columns.__getitem__, chain.from_iterable(named))
+    cells[rows, np.fromiter(places, np.intp, len(rows))] = True
+    return cells
 
 
 def _handicap(name: str, count: int) -> float:

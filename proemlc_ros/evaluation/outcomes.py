@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.core.labels import indicators
 from proemlc_ros.teaching.moments import Annotation
 
 from .curve import LossCurve
@@ -185,11 +186,7 @@ class OutcomeTally:
     def _cells(self, named: Sequence[Collection[str]]) -> Cells:
         """Return which labels are named for which sample, (n, labels)."""
         columns = {name: column for column, name in enumerate(self.labels)}
-        cells = np.zeros((len(named), len(columns)), dtype=bool)
-        rows = np.repeat(np.arange(len(named)), list(map(len, named)))
-        places = map(columns.__getitem__, chain.from_iterable(named))
-        cells[rows, np.fromiter(places, np.intp, len(rows))] = True
-        return cells
+        return indicators(named, columns, len(columns))
 
     def _note_first(self, truth: Cells, times: Sequence[int]) -> None:
         for tally, appears, place in zip(

@@ -133,7 +133,11 @@ class ClassifierServices:
         return self._later(response, act)
 
     def _save(self, request: Any, response: Any) -> Any:
-        return self._later(response, lambda: f'wrote {self._session.save(request.file_name)}')
+        def act() -> str:
+            path = self._session.save(request.file_name)
+            # The name first: a terminal may have no room for the folder.
+            return f'wrote {path.name} to {path.parent}'
+        return self._later(response, act)
 
     def _load(self, request: Any, response: Any) -> Any:
         def act() -> str:
