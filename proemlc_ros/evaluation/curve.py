@@ -16,8 +16,7 @@ class LossCurve:
     are more, neighbours are joined, so that nothing is lost but detail.
 
     >>> curve = LossCurve()
-    >>> for wrong in (2, 1, 0, 0):
-    ...     curve.add(wrong, 4)
+    >>> curve.add_all([2, 1, 0, 0], [4, 4, 4, 4])
     >>> curve.points()[-1]
     (4, 0.0, 0.1875)
     """
@@ -29,12 +28,8 @@ class LossCurve:
         self._stretches: list[tuple[int, int]] = []
         self._wrong = self._total = 0
 
-    def add(self, wrong: int, total: int) -> None:
-        """Add one sample: how many of its label decisions were wrong, and how many there were."""
-        self.add_all([wrong], [total])
-
     def add_all(self, wrong: Sequence[int], total: Sequence[int]) -> None:
-        """Add samples in order, one entry each."""
+        """Add samples: how many label decisions were wrong, and how many there were, of each."""
         start = 0
         while start < len(wrong):
             stop = min(len(wrong), start + self._length - self.samples % self._length)

@@ -9,7 +9,6 @@ recording takes about two thirds of the time. What comes out is the same.
 from __future__ import annotations
 
 import fcntl
-import multiprocessing
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -22,6 +21,7 @@ from proemlc_ros.bags.sources import Choice, Taught, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
 
+from .forking import fork_context
 from .steps import Step, Steps
 
 # Bytes of blocks that may be on their way, so that neither process waits for the other.
@@ -85,9 +85,7 @@ class ReadingBeside(Reading):
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
         """Yield the steps as they arrive."""
-        # Forked from a server that has all imports and, unlike this process, no threads.
-        context = multiprocessing.get_context('forkserver')
-        context.set_forkserver_preload(['__main__', __name__])
+        context = fork_context(__name__)
         receiver, sender = context.Pipe(duplex=False)
         with suppress(OSError, AttributeError):  # Linux alone can, and may not be willing to.
             fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)

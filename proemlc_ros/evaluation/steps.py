@@ -23,7 +23,7 @@ from proemlc_ros.teaching.intake import Intake, cause_of
 from proemlc_ros.teaching.matching import Answer
 from proemlc_ros.teaching.moments import Annotation, Moment, Vector
 
-# Annotations in a block, at most.
+# Annotations in a block, at most: as many as the learner notes together.
 BLOCK = 512
 # Later than any event: settles everything that still waits.
 _END = 2**63
@@ -151,7 +151,7 @@ class Steps:
             if len(self._block.labels) >= BLOCK:
                 yield from self._emptied()
         self._collect(self.intake.expire(_END), now)
-        matcher.clear()
+        matcher.buffer.clear()
         yield from self._emptied()
 
     def take_over(self, other: Steps) -> None:

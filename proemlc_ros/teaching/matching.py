@@ -127,7 +127,7 @@ class StampMatcher:
             return []
         return self._settle(now)
 
-    def clear(self, cause: str = 'clock_jump', event: str = 'the time jumped') -> list[Answer]:
+    def clear(self, cause: str, event: str) -> list[Answer]:
         """Forget all vectors and refuse what waits.
 
         Args:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from proemlc_ros.evaluation.datasets import DataSet
+from proemlc_ros.evaluation.forking import fork_context
 from proemlc_ros.evaluation.rivals import MODULES
 
 from .our_runs import Record, run_ours, run_paper
@@ -132,19 +132,10 @@ def _spread(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Record]]]
     # A fresh process for each run, so that its peak of memory is its own; one BLAS thread each.
     for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'):
         os.environ.setdefault(name, '1')
-    with _context(tasks).Pool(jobs, maxtasksperchild=1) as pool:
+    rivals = [f'proemlc_ros.evaluation.rivals.{MODULES[method]}'
+              for method in dict.fromkeys(task.method for task in tasks) if method in MODULES]
+    with fork_context(__name__, *rivals).Pool(jobs, maxtasksperchild=1) as pool:
         yield from pool.imap_unordered(_run, tasks, chunksize=1)
-
-
-def _context(tasks: list[Task]) -> multiprocessing.context.BaseContext:
-    """Return how to make processes: from one that has loaded everything, where there is that."""
-    if 'forkserver' not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context('spawn')
-    context = multiprocessing.get_context('forkserver')
-    context.set_forkserver_preload([__name__, *(
-        f'proemlc_ros.evaluation.rivals.{MODULES[method]}'
-        for method in dict.fromkeys(task.method for task in tasks) if method in MODULES)])
-    return context
 
 
 def _run(task: Task) -> tuple[Task, list[Record]]:
