@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from proemlc_ros.bags.label_spans import LabelSpan
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.writing import ANNOTATIONS_TOPIC, BagWriter
 from proemlc_ros.errors import BagError, LabelFileError
 from proemlc_ros.teaching.matching import NANOSECONDS
 from proemlc_ros.teaching.moments import Annotation
-
-from .label_spans import LabelSpan
-from .recording import Recording
-from .topics import Topic
-from .writing import ANNOTATIONS_TOPIC, BagWriter
 
 
 def annotate_bag(

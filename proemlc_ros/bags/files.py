@@ -9,10 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from proemlc_ros.bags.salvage import is_damaged, salvaged
+from proemlc_ros.bags.write_ahead import has_pending_writes, merged_copy
 from proemlc_ros.errors import BagError
-
-from .salvage import is_damaged, salvaged
-from .write_ahead import has_pending_writes, merged_copy
 
 METADATA = 'metadata.yaml'
 SUFFIXES = ('.db3', '.mcap')

@@ -8,9 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from proemlc_ros import conversions
+from proemlc_ros.bags.recording import Recording
 from proemlc_ros.teaching.events import EventKind
-
-from .recording import Recording
 
 
 @dataclass

@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from proemlc_ros.bags.writing import BagWriter
 from proemlc_ros.teaching.matching import NANOSECONDS
 from proemlc_ros.teaching.moments import Annotation, Moment, Vector
-
-from .writing import BagWriter
 
 # Any moment but zero, which means "the newest" to an annotation.
 DEFAULT_START = 1_700_000_000 * NANOSECONDS

@@ -19,7 +19,7 @@ from rosbags.typesys import (
 )
 from rosbags.typesys.store import Typestore
 
-from .definitions import new_typestore
+from proemlc_ros.bags.definitions import new_typestore
 
 _IDL_SEPARATOR = '=' * 80 + '\n'
 

@@ -15,11 +15,16 @@ from rosbags.interfaces import Connection
 from rosbags.rosbag2 import Reader
 from rosbags.typesys.store import Typestore
 
+from proemlc_ros.bags.files import paths_to_open, storage_files
+from proemlc_ros.bags.message_types import (
+    TrialReader,
+    default_types,
+    full_type_name,
+    is_defined,
+    types_of,
+)
+from proemlc_ros.bags.topics import Record, Topic, describe
 from proemlc_ros.errors import BagError
-
-from .files import paths_to_open, storage_files
-from .message_types import TrialReader, default_types, full_type_name, is_defined, types_of
-from .topics import Record, Topic, describe
 
 
 class Recording(AbstractContextManager['Recording']):

@@ -9,11 +9,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from proemlc_ros.bags.repair import readable_rows, stated_size
+from proemlc_ros.bags.salvage_mcap import mcap_is_damaged, salvage_mcap
+from proemlc_ros.bags.sqlite_file import Row
 from proemlc_ros.errors import BagError
-
-from .repair import readable_rows, stated_size
-from .salvage_mcap import mcap_is_damaged, salvage_mcap
-from .sqlite_file import Row
 
 # Where the header of a sqlite file states the number of pages: four bytes, big-endian.
 _COUNT_PLACE = 28

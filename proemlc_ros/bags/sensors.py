@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.bags.recording import Recording
 from proemlc_ros.errors import BadSensorDataError, BagError
 from proemlc_ros.features.pipeline import FeaturePipeline
 from proemlc_ros.features.registry import EXTRACTORS
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 from proemlc_ros.features.settings import pipeline_from_settings
 from proemlc_ros.teaching.moments import Moment
-
-from .recording import Recording
 
 SensorReader = Callable[[Any, int], list[Moment]]
 

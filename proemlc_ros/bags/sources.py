@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proemlc_ros import conversions
+from proemlc_ros.bags.cdr import read_annotation, read_moment
+from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.topics import Topic
 from proemlc_ros.errors import BagError
 from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.moments import Annotation, Moment
-
-from .cdr import read_annotation, read_moment
-from .recording import Recording
-from .topics import Topic
 
 if TYPE_CHECKING:
     from proemlc_ros.features.pipeline import FeaturePipeline
@@ -120,7 +119,7 @@ def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
         _add_features(bag, sources, topic)
     elif not sources.topics or not _carries_features(bag, sources.topics[0]):
         # Imported late: the extractors need OpenCV, which takes its time.
-        from .sensors import default_pipeline
+        from proemlc_ros.bags.sensors import default_pipeline
         _add_pipeline(bag, sources, default_pipeline(bag))
     return sources
 
@@ -169,6 +168,6 @@ def _carries_features(bag: Recording, topic: Topic) -> bool:
 
 
 def _add_pipeline(bag: Recording, sources: Sources, pipeline: FeaturePipeline) -> None:
-    from .sensors import sensor_readers
+    from proemlc_ros.bags.sensors import sensor_readers
     for name, read in sensor_readers(bag, pipeline, sources.rejects):
         sources.add(bag.topic(name), read)

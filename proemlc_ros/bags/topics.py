@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rosbags.interfaces import Connection
 from rosbags.typesys.store import Typestore
 
-from .message_types import full_type_name, is_defined
+from proemlc_ros.bags.message_types import full_type_name, is_defined
 
 
 @dataclass(frozen=True)

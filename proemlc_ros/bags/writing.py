@@ -14,11 +14,10 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from proemlc_ros import conversions
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.message_types import form_of, full_type_name, is_defined
 from proemlc_ros.errors import BagError
 from proemlc_ros.teaching.moments import Annotation, Moment
-
-from .definitions import RosbagsMessages
-from .message_types import form_of, full_type_name, is_defined
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that a played recording needs no remapping.

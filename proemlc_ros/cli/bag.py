@@ -17,17 +17,16 @@ from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.topics import Topic
 from proemlc_ros.bags.writing import STORAGES
+from proemlc_ros.cli.info import show_bag
+from proemlc_ros.cli.label_columns import label_columns
+from proemlc_ros.cli.number_types import not_negative, positive, seed
+from proemlc_ros.cli.progress import ProgressBar
+from proemlc_ros.cli.wording import counted
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.datasets import DataSet, find_dataset, read_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.teaching.moments import Vector
-
-from .info import show_bag
-from .label_columns import label_columns
-from .number_types import not_negative, positive, seed
-from .progress import ProgressBar
-from .wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,18 @@ from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
+from proemlc_ros.cli.model_options import (
+    add_bag_arguments,
+    add_model_arguments,
+    bag_choice,
+    check_folder_of,
+    load_model,
+    model_settings,
+    new_model,
+    parse_settings,
+)
+from proemlc_ros.cli.number_types import real
+from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.evaluation.replay import Replay
@@ -29,19 +41,6 @@ from proemlc_ros.evaluation.result import Result
 from proemlc_ros.evaluation.runs import Recordings
 from proemlc_ros.evaluation.runs import run as run_once
 from proemlc_ros.teaching.matching import MatchingRules
-
-from .model_options import (
-    add_bag_arguments,
-    add_model_arguments,
-    bag_choice,
-    check_folder_of,
-    load_model,
-    model_settings,
-    new_model,
-    parse_settings,
-)
-from .number_types import real
-from .progress import ProgressBar
 
 # Not 1 (an error) and not 2 (wrong arguments): the measure was taken, and the bar not met.
 BAR_NOT_MET = 3

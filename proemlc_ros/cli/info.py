@@ -11,12 +11,11 @@ from pathlib import Path
 
 from proemlc_ros.bags.history import LabelHistory, label_history
 from proemlc_ros.bags.recording import Recording
+from proemlc_ros.cli.model_options import load_model
+from proemlc_ros.cli.wording import counted
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.report.text import sparkline, text_table
-
-from .model_options import load_model
-from .wording import counted
 
 _BAR = 40
 

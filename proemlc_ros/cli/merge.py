@@ -7,11 +7,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from proemlc_ros.cli.model_options import load_model
+from proemlc_ros.cli.wording import counted
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import MergeError
-
-from .model_options import load_model
-from .wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

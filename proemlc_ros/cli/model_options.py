@@ -12,12 +12,11 @@ from typing import Any
 
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice
+from proemlc_ros.cli.number_types import not_negative
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.core.options import RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
-
-from .number_types import not_negative
 
 _WORDS = {'true': True, 'false': False, 'none': None}
 

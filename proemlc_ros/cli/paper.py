@@ -10,16 +10,15 @@ import shlex
 import sys
 from pathlib import Path
 
+from proemlc_ros.cli.label_columns import label_columns
+from proemlc_ros.cli.number_types import at_least_one, seed
+from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.errors import DataSetError, ParameterError
 from proemlc_ros.evaluation.paper.experiment import OURS, PAPER, Plan, run_plan
 from proemlc_ros.evaluation.paper.output import write_output
 from proemlc_ros.evaluation.paper.published import PATTERNS
 from proemlc_ros.evaluation.paper.sources import Source, own_source
 from proemlc_ros.evaluation.rivals import MODULES, rival_class
-
-from .label_columns import label_columns
-from .number_types import at_least_one, seed
-from .progress import ProgressBar
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
 

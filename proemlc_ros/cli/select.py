@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from proemlc_ros.cli.label_columns import label_columns
+from proemlc_ros.cli.model_options import check_folder_of
+from proemlc_ros.cli.number_types import seed
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.datasets import read_dataset
 from proemlc_ros.evaluation.report import Page, Series, line_chart
-
-from .label_columns import label_columns
-from .model_options import check_folder_of
-from .number_types import seed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

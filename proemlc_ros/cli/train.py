@@ -7,12 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proemlc_ros.errors import ParameterError
-from proemlc_ros.evaluation.engines import DaskEngine, Engine, LocalEngine, train
-from proemlc_ros.evaluation.runs import Recordings
-from proemlc_ros.teaching.matching import MatchingRules
-
-from .model_options import (
+from proemlc_ros.cli.model_options import (
     add_bag_arguments,
     add_model_arguments,
     bag_choice,
@@ -20,9 +15,13 @@ from .model_options import (
     load_model,
     model_settings,
 )
-from .number_types import at_least_one
-from .progress import ProgressBar
-from .wording import counted
+from proemlc_ros.cli.number_types import at_least_one
+from proemlc_ros.cli.progress import ProgressBar
+from proemlc_ros.cli.wording import counted
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.evaluation.engines import DaskEngine, Engine, LocalEngine, train
+from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.teaching.matching import MatchingRules
 
 # Processes on this machine where nothing is said.
 WORKERS = 2

@@ -13,9 +13,8 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.fleet.exchange import adopt_thresholds, learnt_sums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import MissingDependencyError, TrainingError
-
-from .runs import Recordings
-from .training import (
+from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.evaluation.training import (
     BagSums,
     check_learnt,
     evidence_of_bag,

@@ -11,10 +11,9 @@ from pathlib import Path
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.evaluation.steps import Block, Steps
 from proemlc_ros.teaching.intake import Intake
-
-from .runs import Recordings
-from .steps import Block, Steps
 
 
 class MatchedAnnotations:

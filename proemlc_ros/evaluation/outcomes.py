@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.labels import indicators
+from proemlc_ros.evaluation.curve import LossCurve
 from proemlc_ros.teaching.moments import Annotation
-
-from .curve import LossCurve
 
 # Which labels (columns) in which samples (rows).
 Cells = npt.NDArray[np.bool_]

@@ -20,9 +20,8 @@ from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice, Taught, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
-
-from .forking import fork_context
-from .steps import Step, Steps
+from proemlc_ros.evaluation.forking import fork_context
+from proemlc_ros.evaluation.steps import Step, Steps
 
 # Bytes of blocks that may be on their way, so that neither process waits for the other.
 _PIPE = 1 << 20

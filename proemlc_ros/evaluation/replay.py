@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from proemlc_ros.bags.sources import Taught
 from proemlc_ros.core import Classification, ProEMLC
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.evaluation.outcomes import OutcomeTally, Question
+from proemlc_ros.evaluation.steps import Block, Step, Steps
 from proemlc_ros.teaching.events import Event
 from proemlc_ros.teaching.intake import Intake, cause_of
 from proemlc_ros.teaching.lessons import Lesson
@@ -18,9 +20,6 @@ from proemlc_ros.teaching.matching import MatchingRules
 from proemlc_ros.teaching.moments import Moment
 from proemlc_ros.teaching.pupil import Pupil
 from proemlc_ros.teaching.statistics import LatencyWindow
-
-from .outcomes import OutcomeTally, Question
-from .steps import Block, Step, Steps
 
 # Lessons that an event can take back, as in the node.
 UNDO_DEPTH = 100

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.core import Classification
+from proemlc_ros.evaluation.replay_page import MEASURES
+from proemlc_ros.evaluation.result import Result
 from proemlc_ros.files import replace_text
 from proemlc_ros.teaching.matching import seconds
 from proemlc_ros.teaching.moments import Moment
-
-from .replay_page import MEASURES
-from .result import Result
 
 FORMAT_VERSION = 1
 

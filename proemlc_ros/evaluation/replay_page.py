@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .report import Mark, Page, Series, heat_map, line_chart
-from .result import Result
+from proemlc_ros.evaluation.report import Mark, Page, Series, heat_map, line_chart
+from proemlc_ros.evaluation.result import Result
 
 MEASURES = {
     'hamming': 'Hamming loss', 'subset_accuracy': 'subset accuracy', 'accuracy': 'accuracy',

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .outcomes import OutcomeTally
-from .replay import Replay
+from proemlc_ros.evaluation.outcomes import OutcomeTally
+from proemlc_ros.evaluation.replay import Replay
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from proemlc_ros.bags.recording import Recording
 from proemlc_ros.bags.sources import Choice, find_sources
+from proemlc_ros.evaluation.reading import BagToRead, Reading, ReadingBeside
+from proemlc_ros.evaluation.replay import Replay
+from proemlc_ros.evaluation.result import Result, result_of
 from proemlc_ros.teaching.matching import MatchingRules
-
-from .reading import BagToRead, Reading, ReadingBeside
-from .replay import Replay
-from .result import Result, result_of
 
 # Bytes of a recording from which on a process beside pays for its start.
 _LONG = 50_000_000

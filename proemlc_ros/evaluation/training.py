@@ -22,10 +22,9 @@ from proemlc_ros.core.fleet.exchange import learnt_sums, leave_one_out
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
-
-from .matched import MatchedAnnotations
-from .replay import Replay
-from .runs import Recordings
+from proemlc_ros.evaluation.matched import MatchedAnnotations
+from proemlc_ros.evaluation.replay import Replay
+from proemlc_ros.evaluation.runs import Recordings
 
 
 @dataclass

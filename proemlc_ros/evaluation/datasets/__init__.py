@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Multi-label data sets from files: Mulan and MEKA ARFF, and CSV."""
 
-from .dataset import DataSet
-from .find import find_dataset, read_dataset
+from proemlc_ros.evaluation.datasets.dataset import DataSet
+from proemlc_ros.evaluation.datasets.find import find_dataset, read_dataset
 
 __all__ = ['DataSet', 'find_dataset', 'read_dataset']

@@ -13,8 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from proemlc_ros.errors import DataSetError
-
-from .arff_rows import Attribute, RowReader, split_values, unquote
+from proemlc_ros.evaluation.datasets.arff_rows import Attribute, RowReader, split_values, unquote
 
 # A word, or a quoted text in which a backslash takes the meaning off the next character.
 _NAME = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,{}'"]\S*"""

@@ -13,9 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from proemlc_ros.errors import DataSetError
-
-from .arff import ArffTable
-from .dataset import DataSet
+from proemlc_ros.evaluation.datasets.arff import ArffTable
+from proemlc_ros.evaluation.datasets.dataset import DataSet
 
 # MEKA states the number of label columns in the relation: "-C 6" the first six, "-C -6" the last.
 _MEKA_COUNT = re.compile(r'-C\s+(-?\d+)')

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from proemlc_ros.errors import DataSetError
-
-from .arff import read_arff
-from .columns import arff_label_names, data_set_from_arff
-from .dataset import DataSet, concatenate
-from .table import read_csv
+from proemlc_ros.evaluation.datasets.arff import read_arff
+from proemlc_ros.evaluation.datasets.columns import arff_label_names, data_set_from_arff
+from proemlc_ros.evaluation.datasets.dataset import DataSet, concatenate
+from proemlc_ros.evaluation.datasets.table import read_csv
 
 _SUFFIXES = ('.arff', '.csv')
 

@@ -13,9 +13,8 @@ from typing import TextIO
 import numpy as np
 
 from proemlc_ros.errors import DataSetError
-
-from .columns import indicator, select_labels
-from .dataset import DataSet
+from proemlc_ros.evaluation.datasets.columns import indicator, select_labels
+from proemlc_ros.evaluation.datasets.dataset import DataSet
 
 # Names of labels in one cell are separated by either; commas already separate the cells.
 _SEPARATORS = str.maketrans({'|': ';'})

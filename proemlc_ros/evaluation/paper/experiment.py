@@ -12,14 +12,13 @@ from pathlib import Path
 
 from proemlc_ros.evaluation.datasets import DataSet
 from proemlc_ros.evaluation.forking import fork_context
+from proemlc_ros.evaluation.paper.our_runs import Record, run_ours, run_paper
+from proemlc_ros.evaluation.paper.protocol import make_folds
+from proemlc_ros.evaluation.paper.published import FIGURE_PATTERNS
+from proemlc_ros.evaluation.paper.results_file import ResultsFile
+from proemlc_ros.evaluation.paper.rival_runs import run_rival
+from proemlc_ros.evaluation.paper.sources import Source
 from proemlc_ros.evaluation.rivals import MODULES
-
-from .our_runs import Record, run_ours, run_paper
-from .protocol import make_folds
-from .published import FIGURE_PATTERNS
-from .results_file import ResultsFile
-from .rival_runs import run_rival
-from .sources import Source
 
 OURS = 'Pro-EMLC'
 PAPER = 'Pro-EMLC as in the paper'

@@ -11,8 +11,7 @@ from typing import Any
 
 from proemlc_ros.errors import DataSetError, MissingDependencyError
 from proemlc_ros.evaluation.datasets import find_dataset
-
-from .published import TABLE_1
+from proemlc_ros.evaluation.paper.published import TABLE_1
 
 # OpenML's number of a data set where it is known; others are looked for by name.
 _NUMBERS = {'scene': 41471}

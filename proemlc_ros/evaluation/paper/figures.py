@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
 
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.summary import Summary, pick
 from proemlc_ros.evaluation.report import Mark, Series, bar_chart, line_chart
-
-from .our_runs import Record
-from .summary import Summary, pick
 
 
 def learning_curve(records: Sequence[Record], data: str) -> str | None:

@@ -14,10 +14,9 @@ from proemlc_ros.core.metrics import evaluate
 from proemlc_ros.core.selection.search import SIZES, select_model, try_candidate
 from proemlc_ros.evaluation.datasets import DataSet
 from proemlc_ros.evaluation.introduction import parse_pattern
-
-from .memory import peak_bytes
-from .protocol import Fold, mixed_order
-from .stream_run import Stream, StreamRun
+from proemlc_ros.evaluation.paper.memory import peak_bytes
+from proemlc_ros.evaluation.paper.protocol import Fold, mixed_order
+from proemlc_ros.evaluation.paper.stream_run import Stream, StreamRun
 
 # The paper's network: sigmoid neurons, no ridge; only their number is chosen (its step 2).
 _PAPER_CANDIDATE = {'activation': 'sigmoid', 'scaling': 'none', 'bias': False, 'threshold': 'zero'}

@@ -14,12 +14,11 @@ from importlib import metadata
 from pathlib import Path
 
 from proemlc_ros.evaluation.datasets import DataSet
-
-from . import tables
-from .figures import write_figures
-from .our_runs import Record
-from .reading import reading_of
-from .summary import Summary, summarise
+from proemlc_ros.evaluation.paper import tables
+from proemlc_ros.evaluation.paper.figures import write_figures
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.reading import reading_of
+from proemlc_ros.evaluation.paper.summary import Summary, summarise
 
 _LONG = ('curve', 'starts')
 

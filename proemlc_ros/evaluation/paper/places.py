@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .our_runs import Record
-from .summary import Summary, by_fold, on_folds, pick
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.summary import Summary, by_fold, on_folds, pick
 
 # What training is held against: these methods take the most and are the paper's best rivals.
 _CHAINS = ('CC', 'ECC')

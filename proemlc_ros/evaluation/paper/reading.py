@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .our_runs import Record
-from .places import places, speeds
-from .published import TABLE_2
-from .summary import Summary, pick
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.places import places, speeds
+from proemlc_ros.evaluation.paper.published import TABLE_2
+from proemlc_ros.evaluation.paper.summary import Summary, pick
 
 # What the project holds itself to: Hamming loss at most, F1 by example at least.
 BARS = {'scene': (0.071, 0.805), 'medical': (0.0095, 0.833), 'corel5k': (None, 0.27)}

@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from .our_runs import Record
+from proemlc_ros.evaluation.paper.our_runs import Record
 
 
 class ResultsFile:

@@ -12,11 +12,10 @@ import numpy as np
 from proemlc_ros.core.metrics import evaluate, f1_example
 from proemlc_ros.core.thresholds import Choice, best_choice
 from proemlc_ros.evaluation.datasets import DataSet
+from proemlc_ros.evaluation.paper.memory import peak_bytes
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.protocol import Fold
 from proemlc_ros.evaluation.rivals import Rival, rival_class
-
-from .memory import peak_bytes
-from .our_runs import Record
-from .protocol import Fold
 
 # Part of the training samples that settings and the decision rule are chosen on.
 _HELD_OUT = 0.25

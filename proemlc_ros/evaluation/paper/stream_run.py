@@ -14,8 +14,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import hamming_loss
 from proemlc_ros.evaluation.datasets import DataSet
 from proemlc_ros.evaluation.introduction import group_of_labels, parse_pattern
-
-from .protocol import Fold, group_starts
+from proemlc_ros.evaluation.paper.protocol import Fold, group_starts
 
 _CURVE_POINTS = 40
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .our_runs import Record
+from proemlc_ros.evaluation.paper.our_runs import Record
 
 MEASURES = ('hamming_loss', 'f1_example', 'accuracy', 'precision', 'recall', 'f1_paper',
             'subset_accuracy', 'f1_micro', 'f1_macro', 'one_error', 'coverage', 'ranking_loss',

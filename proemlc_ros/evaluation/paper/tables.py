@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from proemlc_ros.evaluation.datasets import DataSet
+from proemlc_ros.evaluation.paper.our_runs import Record
+from proemlc_ros.evaluation.paper.published import TABLE_1, TABLE_2, TABLE_4
+from proemlc_ros.evaluation.paper.summary import Summary, on_folds, pick
 from proemlc_ros.evaluation.rivals import MODULES
-
-from .our_runs import Record
-from .published import TABLE_1, TABLE_2, TABLE_4
-from .summary import Summary, on_folds, pick
 
 _DIGITS = {'corel5k': 4, 'medical': 4}
 _TABLE_2_MEASURES = (('hamming_loss', 'Hamming loss'), ('accuracy', 'accuracy'),

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .canvas import Canvas, colour, number
+from proemlc_ros.evaluation.report.canvas import Canvas, colour, number
 
 # More points than pixels only make the file larger.
 _MOST_POINTS = 1000

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .canvas import COLOURS, Canvas, number
+from proemlc_ros.evaluation.report.canvas import COLOURS, Canvas, number
 
 _CELL = 26
 _MOST_NUMBERS = 12

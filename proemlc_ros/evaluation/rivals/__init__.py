@@ -7,8 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from proemlc_ros.errors import MissingDependencyError
-
-from .rival import Rival
+from proemlc_ros.evaluation.rivals.rival import Rival
 
 # In the order of the paper's Table III, then the ancestors of the method itself.
 MODULES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .classifier_chain import Chain
-from .rival import Rival, from_probabilities
-from .svm import grid_for
+from proemlc_ros.evaluation.rivals.classifier_chain import Chain
+from proemlc_ros.evaluation.rivals.rival import Rival, from_probabilities
+from proemlc_ros.evaluation.rivals.svm import grid_for
 
 _CHAINS = 10
 # Each chain sees this part of the samples, drawn without replacement.

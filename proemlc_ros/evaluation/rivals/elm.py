@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.core.elm import ELM
-
-from .rival import Rival
+from proemlc_ros.evaluation.rivals.rival import Rival
 
 
 class BatchELM(Rival):

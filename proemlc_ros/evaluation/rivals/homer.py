@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .rival import Rival
-from .svm import Machine, grid_for
+from proemlc_ros.evaluation.rivals.rival import Rival
+from proemlc_ros.evaluation.rivals.svm import Machine, grid_for
 
 _ROUNDS = 10
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from .rival import Rival, from_probabilities
+from proemlc_ros.evaluation.rivals.rival import Rival, from_probabilities
 
 
 class EntropyTree(Rival):

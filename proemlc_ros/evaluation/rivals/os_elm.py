@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.core.elm import OSELM
-
-from .elm import in_columns, names_of
-from .rival import Rival
+from proemlc_ros.evaluation.rivals.elm import in_columns, names_of
+from proemlc_ros.evaluation.rivals.rival import Rival
 
 
 class SequentialELM(Rival):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .rival import Rival
-from .svm import Machine, distances, grid_for
+from proemlc_ros.evaluation.rivals.rival import Rival
+from proemlc_ros.evaluation.rivals.svm import Machine, distances, grid_for
 
 
 class QuickWeighted(Rival):

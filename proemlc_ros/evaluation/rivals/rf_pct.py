@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
-from .rfml_c45 import trees_for
-from .rival import Rival, from_probabilities
+from proemlc_ros.evaluation.rivals.rfml_c45 import trees_for
+from proemlc_ros.evaluation.rivals.rival import Rival, from_probabilities
 
 
 class ClusteringForest(Rival):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from .ml_c45 import shares
-from .rival import Rival, from_probabilities
+from proemlc_ros.evaluation.rivals.ml_c45 import shares
+from proemlc_ros.evaluation.rivals.rival import Rival, from_probabilities
 
 TREES = 100
 # Leaves store every label's share: with hundreds of labels a hundred trees fill the memory.
