@@ -19,15 +19,15 @@ from rosbags.highlevel import AnyReader
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.classifier.validation import Validation
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.solving.blas import routines
-from proemlc_ros.evaluation.engines import DaskEngine, LocalEngine, train
+from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, train
 from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import Recordings, run
+from proemlc_ros.evaluation.runs import BagSet, run
 from proemlc_ros.evaluation.steps import Steps
-from proemlc_ros.teaching.intake import Intake
 
 # The width of Scene, and the size that the bars speak of.
 WIDTH, HIDDEN, LABELS = 294, 500, 6
@@ -57,7 +57,7 @@ def bare_reading(path: Path) -> None:
 
 def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
     """Do what `proemlc evaluate` does."""
-    recordings = Recordings([path], beside=beside)
+    recordings = BagSet([path], beside=beside)
     result = run(recordings, Replay(ProEMLC(**settings)), 'benchmark', lambda _: None)
     if result.rejects:
         raise RuntimeError(f'unexpected rejects: {result.rejects}')
@@ -65,8 +65,8 @@ def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
 
 def reading(path: Path) -> None:
     """Do what the process beside does: read, check and match."""
-    with Recording(path) as bag:
-        deque(Steps(Intake()).of(find_sources(bag).stream(bag)), maxlen=0)
+    with BagReader(path) as bag:
+        deque(Steps(Validation()).of(find_sources(bag).stream(bag)), maxlen=0)
 
 
 class Used(NamedTuple):
@@ -181,14 +181,14 @@ def dask(folder: Path, count: int, rounds: int, bags: int = 4) -> None:
     for number in range(bags):
         paths.append(folder / f'part_{number}')
         make_bag(paths[-1], samples(count, WIDTH, seed=number))
-    recordings = Recordings(paths)
-    engine = DaskEngine(workers=2)
+    recordings = BagSet(paths)
+    engine = DaskBackend(workers=2)
     try:
         results: dict[str, ProEMLC] = {}
         worked: list[float] = []
 
         def one_process() -> None:
-            results['one'] = train(recordings, RELU, LocalEngine())[0]
+            results['one'] = train(recordings, RELU, LocalBackend())[0]
 
         def two_workers() -> None:
             before = engine.client.run(time.process_time)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: speed of evaluation against bare reading, memory, and Dask, in one run.
+"""BagSet: speed of evaluation against bare reading, memory, and Dask, in one run.
 
 python benchmarks/bags.py                  # speed, and Dask with two local workers
 python benchmarks/bags.py --memory         # also memory from 10^4 to 10^6 samples (minutes)

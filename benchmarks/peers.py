@@ -32,7 +32,7 @@ from peer_models import OURS, rivals
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import f1_example, hamming_loss
-from proemlc_ros.evaluation.datasets import find_dataset
+from proemlc_ros.experiments.datasets import find_dataset
 
 DATA = Path(os.environ.get('PROEMLC_DATA', Path(__file__).resolve().parents[2] / 'shared'))
 

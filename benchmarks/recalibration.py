@@ -24,11 +24,11 @@ import numpy as np
 
 from proemlc_ros.core.metrics import hamming_loss
 from proemlc_ros.errors import DataSetError
-from proemlc_ros.evaluation.datasets import DataSet, find_dataset
 from proemlc_ros.evaluation.introduction import parse_pattern
-from proemlc_ros.evaluation.paper.protocol import Fold, make_folds, mixed_order
-from proemlc_ros.evaluation.paper.stream_run import Stream
 from proemlc_ros.evaluation.report import Mark, Series, line_chart
+from proemlc_ros.experiments.datasets import DataSet, find_dataset
+from proemlc_ros.experiments.protocol import Fold, make_folds, mixed_order
+from proemlc_ros.experiments.stream_run import Stream
 
 LATE = '4+1+1'
 NETWORK = {'hidden_size': 400, 'activation': 'sigmoid', 'scaling': 'none', 'bias': False,

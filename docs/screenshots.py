@@ -17,7 +17,7 @@ from pathlib import Path
 
 from proemlc_ros.demo.curriculum import Curriculum
 from proemlc_ros.demo.processes import Processes
-from proemlc_ros.demo.session import MODEL_FOLDER, Plan, start_nodes
+from proemlc_ros.demo.run import MODEL_FOLDER, DemoOptions, start_nodes
 
 # name, width, height, colours, whether the picture is held and marked
 SHOTS = (
@@ -35,7 +35,7 @@ def main():
     os.environ.setdefault('ROS_DOMAIN_ID', '83')
     with tempfile.TemporaryDirectory() as scratch, Processes(Path(scratch)) as processes:
         Path(scratch, MODEL_FOLDER).mkdir()
-        plan = Plan(Path(scratch), Curriculum(0, lesson_pictures=40, exam_pictures=40), 15.0,
+        plan = DemoOptions(Path(scratch), Curriculum(0, lesson_pictures=40, exam_pictures=40), 15.0,
                     dashboard=True, port=free_port())
         start_nodes(plan, processes)
         for _ in processes.lines('demo_operator'):

@@ -12,11 +12,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.limits import distinct
-from proemlc_ros.teaching.matching import NANOSECONDS
-from proemlc_ros.teaching.moments import Annotation, Moment, Vector
-from proemlc_ros.teaching.statements import LabelTable, Question, Sight
+from proemlc_ros.classifier.limits import distinct
+from proemlc_ros.classifier.matching import NANOSECONDS
+from proemlc_ros.classifier.records import (
+    Annotation,
+    Event,
+    EventKind,
+    LabelState,
+    Query,
+    StampedPrediction,
+    StampedVector,
+    Vector,
+)
 
 ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
 EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'
@@ -50,9 +57,9 @@ def vector_of(values: Any) -> Vector:
     return np.asarray(values, dtype=np.float32)
 
 
-def moment_of(message: Any) -> Moment:
+def stamped_vector_of(message: Any) -> StampedVector:
     """Return the moment of a FeatureVector."""
-    return Moment(stamp_of(message.header), vector_of(message.data), str(message.extractor))
+    return StampedVector(stamp_of(message.header), vector_of(message.data), str(message.extractor))
 
 
 def annotation_of(message: Any) -> Annotation:
@@ -69,24 +76,24 @@ def annotation_of(message: Any) -> Annotation:
     )
 
 
-def sight_of(message: Any) -> Sight:
+def stamped_prediction_of(message: Any) -> StampedPrediction:
     """Return what a Prediction says of its moment."""
-    return Sight(stamp_of(message.header), tuple(message.labels), vector_of(message.scores),
+    return StampedPrediction(stamp_of(message.header), tuple(message.labels), vector_of(message.scores),
                  float(message.novelty), int(message.label_set_version))
 
 
-def label_table_of(message: Any) -> LabelTable:
+def label_state_of(message: Any) -> LabelState:
     """Return the labels of a LabelSet."""
-    return LabelTable(tuple(message.names), tuple(map(int, message.counts)),
+    return LabelState(tuple(message.names), tuple(map(int, message.counts)),
                       tuple(map(float, message.thresholds)), int(message.samples),
                       int(message.version))
 
 
-def question_of(message: Any) -> Question:
+def query_of(message: Any) -> Query:
     """Return the question of a LabelQuery."""
-    moment = Moment(stamp_of(message.header), vector_of(message.features),
+    moment = StampedVector(stamp_of(message.header), vector_of(message.features),
                     str(message.extractor))
-    return Question(moment, str(message.text), tuple(message.candidates),
+    return Query(moment, str(message.text), tuple(message.candidates),
                     tuple(map(float, message.scores)), float(message.novelty))
 
 
@@ -134,7 +141,7 @@ def event_message(factory: MessageFactory, event: Event) -> Any:
     )
 
 
-def moment_message(factory: MessageFactory, moment: Moment, frame_id: str = '') -> Any:
+def feature_vector_message(factory: MessageFactory, moment: StampedVector, frame_id: str = '') -> Any:
     """Return the FeatureVector of a moment."""
     return factory.new(
         FEATURES_TYPE,

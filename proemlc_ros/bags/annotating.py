@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.bags.label_spans import LabelSpan
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.topics import BagTopic
 from proemlc_ros.bags.writing import ANNOTATIONS_TOPIC, BagWriter
+from proemlc_ros.classifier.matching import NANOSECONDS
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import BagError, LabelFileError
-from proemlc_ros.teaching.matching import NANOSECONDS
-from proemlc_ros.teaching.moments import Annotation
 
 
 def annotate_bag(
-    source: Recording, target: str | Path, spans: Sequence[LabelSpan], topic: Topic,
+    source: BagReader, target: str | Path, spans: Sequence[LabelSpan], topic: BagTopic,
     storage: str = 'mcap', relative: bool = True, annotator: str = '', reach: float = 0.5,
 ) -> int:
     """Copy a recording and put an annotation behind each message that a span covers.
@@ -67,7 +67,7 @@ def stamp_of(message: Any) -> int:
 
 
 def _covered(
-    source: Recording, topic: Topic, spans: Sequence[LabelSpan], relative: bool, reach: float
+    source: BagReader, topic: BagTopic, spans: Sequence[LabelSpan], relative: bool, reach: float
 ) -> dict[int, list[LabelSpan]]:
     """Return for each message of the topic that is covered, by number, the spans that do."""
     times = [time for _, time, _ in source.raw({topic.name})]
@@ -92,7 +92,7 @@ def _covered(
 
 
 def _nearest(
-    times: Sequence[int], time: int, reach: float, span: LabelSpan, source: Recording
+    times: Sequence[int], time: int, reach: float, span: LabelSpan, source: BagReader
 ) -> int:
     place = bisect_left(times, time)
     near = min(range(max(0, place - 1), min(len(times), place + 1)),
@@ -112,7 +112,7 @@ def _said(stamp: int, spans: Sequence[LabelSpan], annotator: str) -> Annotation:
         all(span.complete for span in spans), annotator=annotator)
 
 
-def _extent(source: Recording, relative: bool) -> str:
+def _extent(source: BagReader, relative: bool) -> str:
     if relative:
         return f'the recording lasts {(source.end - source.start) / NANOSECONDS:.3f} s'
     return (f'the recording goes from {source.start / NANOSECONDS:.3f} '

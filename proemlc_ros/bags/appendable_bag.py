@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from proemlc_ros.bags.bag_metadata import FileSummary, Topic, write_metadata
+from proemlc_ros.bags.bag_metadata import FileSummary, StoredTopic, write_metadata
 from proemlc_ros.bags.repair import salvage
 from proemlc_ros.bags.sqlite_file import Row, SqliteFile
 
@@ -31,7 +31,7 @@ class AppendableBag:
         OSError, sqlite3.Error: the folder cannot be written or read.
     """
 
-    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[Topic]],
+    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[StoredTopic]],
                  is_valid: Callable[[Row], bool], max_file_bytes: int) -> None:
         self.folder = folder
         self.max_file_bytes = max_file_bytes
@@ -155,7 +155,7 @@ class AppendableBag:
                     if (found := pattern.fullmatch(path.name))]
         return [path for _, path in sorted(numbered)]
 
-    def _known_topics(self, paths: Sequence[Path]) -> list[Topic]:
+    def _known_topics(self, paths: Sequence[Path]) -> list[StoredTopic]:
         for path in reversed(paths):
             try:
                 file = SqliteFile(path)

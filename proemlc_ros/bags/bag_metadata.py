@@ -17,7 +17,7 @@ _NO_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Topic:
+class StoredTopic:
     """A topic as a bag lists it.
 
     Args:
@@ -65,7 +65,7 @@ class FileSummary:
         return cls(**json.loads(text))
 
 
-def write_metadata(folder: Path, topics: Sequence[Topic], files: Sequence[FileSummary]) -> None:
+def write_metadata(folder: Path, topics: Sequence[StoredTopic], files: Sequence[FileSummary]) -> None:
     """Write metadata.yaml atomically.
 
     Args:
@@ -76,7 +76,7 @@ def write_metadata(folder: Path, topics: Sequence[Topic], files: Sequence[FileSu
     replace_text(folder / 'metadata.yaml', render(topics, files))
 
 
-def render(topics: Sequence[Topic], files: Sequence[FileSummary]) -> str:
+def render(topics: Sequence[StoredTopic], files: Sequence[FileSummary]) -> str:
     """Return the text of metadata.yaml."""
     lines = ['rosbag2_bagfile_information:', f'  version: {VERSION}',
              '  storage_identifier: sqlite3', *_span(files, '  ')]

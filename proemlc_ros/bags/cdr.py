@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.teaching.matching import NANOSECONDS
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.classifier.matching import NANOSECONDS
+from proemlc_ros.classifier.records import Annotation, StampedVector
 
 _LITTLE_ENDIAN = b'\x00\x01'
 # Behind the four bytes that tell the encoding: stamp and the length of frame_id.
@@ -28,12 +28,12 @@ _NOTHING = np.empty(0, np.float32)
 _SHORT = 512
 
 
-def read_moment(data: bytes) -> Moment | None:
+def read_moment(data: bytes) -> StampedVector | None:
     """Return the moment of a serialized FeatureVector; None where it is not plainly one."""
     try:
         stamp, place = _header(data)
         values, place = _floats(data, place)
-        return Moment(stamp, values, _last_text(data[place:]))
+        return StampedVector(stamp, values, _last_text(data[place:]))
     except (struct_error, ValueError):
         return None
 

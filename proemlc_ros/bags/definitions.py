@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proemlc_ros.classifier.records import Vector
 from proemlc_ros.errors import BagError
-from proemlc_ros.teaching.moments import Vector
 
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.teaching.events import EventKind
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import EventKind
 
 
 @dataclass
@@ -40,7 +40,7 @@ class LabelHistory:
         return sum(self.bins[label])
 
 
-def label_history(bag: Recording, parts: int = 60) -> LabelHistory:
+def label_history(bag: BagReader, parts: int = 60) -> LabelHistory:
     """Read the annotations and model events of a recording.
 
     Args:

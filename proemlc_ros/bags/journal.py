@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from proemlc_ros.bags.appendable_bag import AppendableBag
-from proemlc_ros.bags.bag_metadata import Topic
+from proemlc_ros.bags.bag_metadata import StoredTopic
 from proemlc_ros.bags.cdr_check import ANNOTATION_LAYOUT, EVENT_LAYOUT, is_whole
 from proemlc_ros.bags.definitions import definition_and_hash
 from proemlc_ros.bags.sqlite_file import Row
+from proemlc_ros.classifier.records import Annotation, Event
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     EVENT_TYPE,
@@ -33,8 +34,6 @@ from proemlc_ros.conversions import (
     event_of,
 )
 from proemlc_ros.errors import JournalError
-from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.moments import Annotation
 
 Statement = Annotation | Event
 Result = TypeVar('Result')
@@ -46,7 +45,7 @@ _TOPIC_ENDINGS = ('annotations', 'events')
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One line of the journal.
 
     Args:
@@ -122,7 +121,7 @@ class Journal:
             self.last_write = now
         return numbers
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int = 0) -> Iterator[JournalEntry]:
         """Yield the entries with a number above `after`, in order.
 
         Raises:
@@ -137,7 +136,7 @@ class Journal:
                 yield self._decode(row)
             after = rows[-1][0]
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> JournalEntry | None:
         """Return one entry, or None where it is not there any more."""
         with self._lock:
             row = self._guarded('read', lambda: self._bag.row(number))
@@ -176,9 +175,9 @@ class Journal:
                 f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
                 'the folder for write permission') from error
 
-    def _new_topics(self) -> list[Topic]:
+    def _new_topics(self) -> list[StoredTopic]:
         prefix = self._node_name.rstrip('/')
-        return [Topic(f'{prefix}/{ending}', type_name, *definition_and_hash(type_name))
+        return [StoredTopic(f'{prefix}/{ending}', type_name, *definition_and_hash(type_name))
                 for ending, type_name in zip(_TOPIC_ENDINGS, _TYPES, strict=True)]
 
     def _encode(self, statement: Statement) -> tuple[int, bytes]:
@@ -188,12 +187,12 @@ class Journal:
             index, message = 1, event_message(self._messages, statement)
         return index, self._messages.serialize(message, _TYPES[index])
 
-    def _decode(self, row: Row) -> Entry:
+    def _decode(self, row: Row) -> JournalEntry:
         number, topic_number, _, data = row
         try:
             message = self._messages.deserialize(data, _TYPES[topic_number - 1])
             convert = annotation_of if topic_number == 1 else event_of
-            return Entry(number, convert(message))
+            return JournalEntry(number, convert(message))
         except Exception as error:  # Deserialisers raise what they like.
             raise JournalError(f'entry {number} of the journal {self.folder} cannot be read: '
                                f'{error!r}') from error

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from proemlc_ros.classifier.limits import Limits
+from proemlc_ros.classifier.matching import NANOSECONDS
 from proemlc_ros.errors import LabelFileError, LabelRejectedError
-from proemlc_ros.teaching.limits import Limits
-from proemlc_ros.teaching.matching import NANOSECONDS
 
 _COLUMNS = ('start', 'end', 'labels', 'absent', 'complete')
 _YES, _NO = ('', '1', 'true', 'yes'), ('0', 'false', 'no')

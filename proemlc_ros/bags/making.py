@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proemlc_ros.bags.writing import BagWriter
-from proemlc_ros.teaching.matching import NANOSECONDS
-from proemlc_ros.teaching.moments import Annotation, Moment, Vector
+from proemlc_ros.classifier.matching import NANOSECONDS
+from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
 
 # Any moment but zero, which means "the newest" to an annotation.
 DEFAULT_START = 1_700_000_000 * NANOSECONDS
@@ -41,7 +41,7 @@ def make_bag(
     with BagWriter(path, storage) as bag:
         for count, (values, labels) in enumerate(samples, 1):
             time = start + (count - 1) * period
-            bag.write_moment(Moment(time, values, extractor), time)
+            bag.write_moment(StampedVector(time, values, extractor), time)
             # Half a period later: after its own features, before the next.
             bag.write_annotation(Annotation(time, labels), time + period // 2)
     return count

@@ -58,7 +58,7 @@ def form_of(name: str, data: bytes, types: Typestore) -> Typestore | None:
     return None
 
 
-class TrialReader:
+class GuessedTypeReader:
     """Reads messages of a type that the recording does not define; the first tells its form.
 
     Args:

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from proemlc_ros.bags.bag_metadata import Topic
+from proemlc_ros.bags.bag_metadata import StoredTopic
 from proemlc_ros.bags.sqlite_file import Row, SqliteFile
 
 _MAGIC = b'SQLite format 3\0'
@@ -19,7 +19,7 @@ _PAGE_COUNT_OFFSET = 28
 _LARGEST_GAP = 2**20
 
 
-def salvage(path: Path, topics: Sequence[Topic], is_valid: Callable[[Row], bool]) -> int:
+def salvage(path: Path, topics: Sequence[StoredTopic], is_valid: Callable[[Row], bool]) -> int:
     """Replace a damaged file by one with all rows that can still be read.
 
     The damaged file stays beside it with the ending `.damaged`.

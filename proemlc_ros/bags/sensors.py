@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.errors import BadSensorDataError, BagError
 from proemlc_ros.features.pipeline import FeaturePipeline
 from proemlc_ros.features.registry import EXTRACTORS
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 from proemlc_ros.features.settings import pipeline_from_settings
-from proemlc_ros.teaching.moments import Moment
 
-SensorReader = Callable[[Any, int], list[Moment]]
+SensorReader = Callable[[Any, int], list[StampedVector]]
 
 
 def sensor_readers(
-    bag: Recording, pipeline: FeaturePipeline, rejects: Counter[str]
+    bag: BagReader, pipeline: FeaturePipeline, rejects: Counter[str]
 ) -> Iterator[tuple[str, SensorReader]]:
     """Yield each sensor's topic with the function from message and time to feature vectors.
 
@@ -44,19 +44,19 @@ def sensor_readers(
 
 
 def _reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) -> SensorReader:
-    def read(message: Any, time: int) -> list[Moment]:
+    def read(message: Any, time: int) -> list[StampedVector]:
         try:
             found = pipeline.push(name, message, time)
         except BadSensorDataError as error:
             rejects[error.cause] += 1
             return []
-        return [Moment(one.stamp, np.asarray(one.values, np.float32), one.extractor)
+        return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor)
                 for one in found]
 
     return read
 
 
-def default_pipeline(bag: Recording) -> FeaturePipeline:
+def default_pipeline(bag: BagReader) -> FeaturePipeline:
     """Return the usual extractor for the only sensor in a recording.
 
     Raises:
@@ -75,7 +75,7 @@ def default_pipeline(bag: Recording) -> FeaturePipeline:
     return extracting(bag, {topic.name: usual})
 
 
-def extracting(bag: Recording, extractors: dict[str, str]) -> FeaturePipeline:
+def extracting(bag: BagReader, extractors: dict[str, str]) -> FeaturePipeline:
     """Return the pipeline that uses extractors by topic, such as {'/scan': 'laser_profile'}.
 
     Raises:

@@ -13,35 +13,34 @@ import numpy as np
 
 from proemlc_ros import conversions
 from proemlc_ros.bags.cdr import read_annotation, read_moment
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.topics import BagTopic
+from proemlc_ros.classifier.records import Annotation, Event, StampedVector
 from proemlc_ros.errors import BagError
-from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.moments import Annotation, Moment
 
 if TYPE_CHECKING:
     from proemlc_ros.features.pipeline import FeaturePipeline
 
 FLOAT_ARRAY_TYPE = 'std_msgs/msg/Float32MultiArray'
 
-Taught = Moment | Annotation | Event
+Taught = StampedVector | Annotation | Event
 """One thing that a recording has to say."""
 
 
 @dataclass(frozen=True)
-class Choice:
+class TopicSelection:
     """What the user wants to be read; empty: found by type.
 
     Attributes:
-        features: Topic of feature vectors.
-        annotations: Topic of annotations.
+        features: BagTopic of feature vectors.
+        annotations: BagTopic of annotations.
         sensors: Makes the pipeline from sensor messages to features for a recording.
 
     """
 
     features: str = ''
     annotations: str = ''
-    sensors: Callable[[Recording], FeaturePipeline] | None = None
+    sensors: Callable[[BagReader], FeaturePipeline] | None = None
 
 
 @dataclass
@@ -50,11 +49,11 @@ class Sources:
 
     readers: dict[str, Callable[[Any, int], list[Taught]]] = field(default_factory=dict)
     shortcuts: dict[str, Callable[[bytes], Taught | None]] = field(default_factory=dict)
-    topics: list[Topic] = field(default_factory=list)
+    topics: list[BagTopic] = field(default_factory=list)
     rejects: Counter[str] = field(default_factory=Counter)
 
     def add(
-        self, topic: Topic, read: Callable[[Any, int], list[Taught]],
+        self, topic: BagTopic, read: Callable[[Any, int], list[Taught]],
         shortcut: Callable[[bytes], Taught | None] | None = None,
     ) -> None:
         """Read a topic's messages.
@@ -75,7 +74,7 @@ class Sources:
         """Number of messages to be read."""
         return sum(topic.count for topic in self.topics)
 
-    def stream(self, bag: Recording) -> Iterator[tuple[int, Taught]]:
+    def stream(self, bag: BagReader) -> Iterator[tuple[int, Taught]]:
         """Yield what the recording teaches, with the time it was recorded at, in that order."""
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
         for connection, time, data in bag.raw(set(decode)):
@@ -92,7 +91,7 @@ class Sources:
         bag.note_unreadable()
 
 
-def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
+def find_sources(bag: BagReader, choice: TopicSelection | None = None) -> Sources:
     """Find what teaches in a recording.
 
     Args:
@@ -104,7 +103,7 @@ def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
             to name it.
 
     """
-    choice = choice or Choice()
+    choice = choice or TopicSelection()
     sources = Sources()
     for topic in _annotation_topics(bag, choice):
         sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
@@ -124,7 +123,7 @@ def find_sources(bag: Recording, choice: Choice | None = None) -> Sources:
     return sources
 
 
-def _annotation_topics(bag: Recording, choice: Choice) -> list[Topic]:
+def _annotation_topics(bag: BagReader, choice: TopicSelection) -> list[BagTopic]:
     if not choice.annotations:
         return bag.of_type(conversions.ANNOTATION_TYPE)
     topic = bag.topic(choice.annotations)
@@ -133,7 +132,7 @@ def _annotation_topics(bag: Recording, choice: Choice) -> list[Topic]:
     return [topic]
 
 
-def _feature_topic(bag: Recording, choice: Choice) -> Topic | None:
+def _feature_topic(bag: BagReader, choice: TopicSelection) -> BagTopic | None:
     if choice.features:
         topic = bag.topic(choice.features)
         if topic.type not in (conversions.FEATURES_TYPE, FLOAT_ARRAY_TYPE):
@@ -149,17 +148,17 @@ def _feature_topic(bag: Recording, choice: Choice) -> Topic | None:
     return found[0] if found else None
 
 
-def _add_features(bag: Recording, sources: Sources, topic: Topic) -> None:
+def _add_features(bag: BagReader, sources: Sources, topic: BagTopic) -> None:
     if topic.type == FLOAT_ARRAY_TYPE:
         # It has no header: like the node, take the time of arrival.
         sources.add(topic, lambda message, time: [
-            Moment(time, np.asarray(message.data, np.float32))])
+            StampedVector(time, np.asarray(message.data, np.float32))])
     else:
-        sources.add(topic, lambda message, _: [conversions.moment_of(message)],
+        sources.add(topic, lambda message, _: [conversions.stamped_vector_of(message)],
                     read_moment if bag.has_our(topic.type) else None)
 
 
-def _carries_features(bag: Recording, topic: Topic) -> bool:
+def _carries_features(bag: BagReader, topic: BagTopic) -> bool:
     """Whether annotations bring their own features, by the first of them."""
     for record in bag.records([topic]):
         features = getattr(record.message, 'features', ())
@@ -167,7 +166,7 @@ def _carries_features(bag: Recording, topic: Topic) -> bool:
     return False
 
 
-def _add_pipeline(bag: Recording, sources: Sources, pipeline: FeaturePipeline) -> None:
+def _add_pipeline(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) -> None:
     from proemlc_ros.bags.sensors import sensor_readers
     for name, read in sensor_readers(bag, pipeline, sources.rejects):
         sources.add(bag.topic(name), read)

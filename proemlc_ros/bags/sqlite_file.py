@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from proemlc_ros.bags.bag_metadata import VERSION, FileSummary, Topic
+from proemlc_ros.bags.bag_metadata import VERSION, FileSummary, StoredTopic
 from proemlc_ros.files import sync_folder
 
 Row = tuple[int, int, int, bytes]
@@ -58,7 +58,7 @@ class SqliteFile:
         self._room = path.stat().st_size
 
     @classmethod
-    def create(cls, path: Path, topics: Sequence[Topic]) -> SqliteFile:
+    def create(cls, path: Path, topics: Sequence[StoredTopic]) -> SqliteFile:
         """Make a new file; it appears under its name only when complete.
 
         Args:
@@ -107,9 +107,9 @@ class SqliteFile:
             'SELECT id, topic_id, timestamp, data FROM messages WHERE id = ?',
             (number,)).fetchone()
 
-    def topics(self) -> list[Topic]:
+    def topics(self) -> list[StoredTopic]:
         """Return the topics of the file, with their definitions."""
-        return [Topic(*row) for row in self._database.execute(
+        return [StoredTopic(*row) for row in self._database.execute(
             'SELECT name, type, encoded_message_definition, topics.type_description_hash '
             'FROM topics LEFT JOIN message_definitions ON type = topic_type ORDER BY topics.id')]
 

@@ -15,7 +15,7 @@ from proemlc_ros.bags.message_types import full_type_name, is_defined
 
 
 @dataclass(frozen=True)
-class Topic:
+class BagTopic:
     """One topic of a recording.
 
     Attributes:
@@ -32,17 +32,17 @@ class Topic:
     readable: bool
 
 
-class Record(NamedTuple):
+class BagMessage(NamedTuple):
     """One message: its topic, when it was recorded in nanoseconds, and its content."""
 
-    topic: Topic
+    topic: BagTopic
     time: int
     message: Any
 
 
 def describe(
     connections: Sequence[Connection], types: Typestore, notes: list[str]
-) -> list[Topic]:
+) -> list[BagTopic]:
     """Return the topics of a recording.
 
     Args:
@@ -62,7 +62,7 @@ def describe(
     if not any(is_defined(connection.msgdef) for connection in connections):
         notes.append('no message definitions in it; those of this installation are used')
     topics = [
-        Topic(name, kind, counts[name], kind in types.fielddefs) for name, kind in names.items()
+        BagTopic(name, kind, counts[name], kind in types.fielddefs) for name, kind in names.items()
     ]
     for topic in topics:
         if topic.count and not topic.readable:

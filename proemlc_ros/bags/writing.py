@@ -16,8 +16,8 @@ from rosbags.typesys.store import Typestore
 from proemlc_ros import conversions
 from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.message_types import form_of, full_type_name, is_defined
+from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.errors import BagError
-from proemlc_ros.teaching.moments import Annotation, Moment
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that a played recording needs no remapping.
@@ -58,9 +58,9 @@ class BagWriter(AbstractContextManager['BagWriter']):
             self._writer.abort()
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def write_moment(self, moment: Moment, time: int, topic: str = FEATURES_TOPIC) -> None:
+    def write_moment(self, moment: StampedVector, time: int, topic: str = FEATURES_TOPIC) -> None:
         """Write a feature vector as recorded at a time in nanoseconds."""
-        message = conversions.moment_message(self.messages, moment)
+        message = conversions.feature_vector_message(self.messages, moment)
         self._write(topic, conversions.FEATURES_TYPE, time, message)
 
     def write_annotation(

@@ -14,9 +14,10 @@ from scipy import sparse
 from proemlc_ros.bags.annotating import annotate_bag
 from proemlc_ros.bags.label_spans import read_label_spans
 from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.topics import BagTopic
 from proemlc_ros.bags.writing import STORAGES
+from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.info import show_bag
 from proemlc_ros.cli.label_columns import label_columns
 from proemlc_ros.cli.number_types import not_negative, positive, seed
@@ -24,9 +25,8 @@ from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.cli.wording import counted
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
-from proemlc_ros.evaluation.datasets import DataSet, find_dataset, read_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
-from proemlc_ros.teaching.moments import Vector
+from proemlc_ros.experiments.datasets import DataSet, find_dataset, read_dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +117,7 @@ def _add_annotate(parser: argparse.ArgumentParser) -> None:
 
 def _annotate(args: argparse.Namespace) -> int:
     spans = read_label_spans(args.labels)
-    with Recording(args.bag, args.best_effort) as bag:
+    with BagReader(args.bag, args.best_effort) as bag:
         topic = bag.topic(args.topic) if args.topic else _usual_topic(bag)
         _check_annotating(args, topic)
         count = annotate_bag(bag, args.output, spans, topic, args.storage, not args.absolute,
@@ -128,7 +128,7 @@ def _annotate(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_annotating(args: argparse.Namespace, topic: Topic) -> None:
+def _check_annotating(args: argparse.Namespace, topic: BagTopic) -> None:
     if topic.type == ANNOTATION_TYPE:
         raise BagError(f'{topic.name} has annotations itself; name with --topic what they are '
                        'about')
@@ -137,7 +137,7 @@ def _check_annotating(args: argparse.Namespace, topic: Topic) -> None:
                        'another folder')
 
 
-def _usual_topic(bag: Recording) -> Topic:
+def _usual_topic(bag: BagReader) -> BagTopic:
     found = bag.of_type(FEATURES_TYPE)
     if not found:
         from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES

@@ -40,7 +40,13 @@ def run(args: argparse.Namespace) -> int:
         raise ModuleNotFoundError('rclpy is missing', name='rclpy')
     from proemlc_ros.demo.curriculum import Curriculum
     from proemlc_ros.demo.display import Display
-    from proemlc_ros.demo.session import MODEL_FILE, MODEL_FOLDER, REPORT_FILE, Plan, run_session
+    from proemlc_ros.demo.run import (
+        MODEL_FILE,
+        MODEL_FOLDER,
+        REPORT_FILE,
+        DemoOptions,
+        run_session,
+    )
 
     start = time.monotonic()
     curriculum = Curriculum(
@@ -50,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
                  'own, over ROS 2.')
     folder = args.output.resolve()
     judgement = run_session(
-        Plan(folder, curriculum, args.rate, args.dashboard, args.port), display)
+        DemoOptions(folder, curriculum, args.rate, args.dashboard, args.port), display)
     display.line(f'Exam: Hamming loss {judgement.node:.4f} taught picture by picture, '
                  f'{judgement.batch:.4f} trained in one batch (ratio {judgement.ratio:.2f}).')
     display.line(f'Report: {folder / REPORT_FILE}')

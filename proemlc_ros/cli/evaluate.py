@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
+from proemlc_ros.classifier.matching import MatchingRules
 from proemlc_ros.cli.model_options import (
     add_bag_arguments,
     add_model_arguments,
@@ -38,9 +39,8 @@ from proemlc_ros.evaluation.replay_page import (
 )
 from proemlc_ros.evaluation.report.text import sparkline, text_table
 from proemlc_ros.evaluation.result import Result
-from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.evaluation.runs import BagSet
 from proemlc_ros.evaluation.runs import run as run_once
-from proemlc_ros.teaching.matching import MatchingRules
 
 # Not 1 (an error) and not 2 (wrong arguments): the measure was taken, and the bar not met.
 BAR_NOT_MET = 3
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate and return the exit code."""
     check_folder_of(args.json, args.csv, args.html, args.predictions)
     above, below = _bars(args.fail_above), _bars(args.fail_below)
-    recordings = Recordings(
+    recordings = BagSet(
         args.bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort,
         beside=True)
     models = [_first_model(args), *(_compared_model(text, args) for text in args.compare)]

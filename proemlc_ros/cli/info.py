@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from proemlc_ros.bags.history import LabelHistory, label_history
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.cli.model_options import load_model
 from proemlc_ros.cli.wording import counted
 from proemlc_ros.conversions import EVENT_TYPE
@@ -67,7 +67,7 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
         BagError: It cannot be read.
 
     """
-    with Recording(path, best_effort) as bag:
+    with BagReader(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
         kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'recording'
         print(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.sources import Choice
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.cli.number_types import not_negative
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.activations import ACTIVATIONS
@@ -128,7 +128,7 @@ def add_bag_arguments(parser: argparse.ArgumentParser) -> None:
                        help='use what is readable of damaged recordings')
 
 
-def bag_choice(args: argparse.Namespace) -> Choice:
+def bag_choice(args: argparse.Namespace) -> TopicSelection:
     """Return what the command line says about topics.
 
     Raises:
@@ -146,16 +146,16 @@ def bag_choice(args: argparse.Namespace) -> Choice:
         sensors = partial(_pipeline_from_file, args.sensors)
     elif extractors:
         sensors = partial(_pipeline_of, extractors)
-    return Choice(args.features, args.annotations, sensors)
+    return TopicSelection(args.features, args.annotations, sensors)
 
 
 # Functions of the module, not lambdas: they travel to the workers of a cluster.
-def _pipeline_from_file(path: Path, _: Recording) -> Any:
+def _pipeline_from_file(path: Path, _: BagReader) -> Any:
     from proemlc_ros.features.settings import pipeline_from_settings, settings_from_file
     return pipeline_from_settings(settings_from_file(path))
 
 
-def _pipeline_of(extractors: dict[str, str], bag: Recording) -> Any:
+def _pipeline_of(extractors: dict[str, str], bag: BagReader) -> Any:
     from proemlc_ros.bags.sensors import extracting
     return extracting(bag, extractors)
 

@@ -14,11 +14,11 @@ from proemlc_ros.cli.label_columns import label_columns
 from proemlc_ros.cli.number_types import at_least_one, seed
 from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.errors import DataSetError, ParameterError
-from proemlc_ros.evaluation.paper.experiment import OURS, PAPER, Plan, run_plan
-from proemlc_ros.evaluation.paper.output import write_output
-from proemlc_ros.evaluation.paper.published import PATTERNS
-from proemlc_ros.evaluation.paper.sources import Source, own_source
-from proemlc_ros.evaluation.rivals import MODULES, rival_class
+from proemlc_ros.experiments.baselines import MODULES, rival_class
+from proemlc_ros.experiments.experiment import OURS, PAPER, ExperimentPlan, run_plan
+from proemlc_ros.experiments.output import write_output
+from proemlc_ros.experiments.published import PATTERNS
+from proemlc_ros.experiments.sources import Source, own_source
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan(args: argparse.Namespace) -> ExperimentPlan:
     if args.folds < 2:
         raise ParameterError(f'--folds is {args.folds}; at least 2 are needed')
     if args.files:
@@ -96,7 +96,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         sources = _paper_sources(args)
     methods = _methods(args.methods, args.quick)
     folds = min(args.folds, 2) if args.quick else args.folds
-    return Plan(sources, methods, folds, args.seed, args.chunk, args.quick, args.rival_folds)
+    return ExperimentPlan(sources, methods, folds, args.seed, args.chunk, args.quick, args.rival_folds)
 
 
 def _paper_sources(args: argparse.Namespace) -> tuple[Source, ...]:
@@ -108,7 +108,7 @@ def _paper_sources(args: argparse.Namespace) -> tuple[Source, ...]:
             raise DataSetError(f'{name!r} is not one of the data sets of the paper '
                                f'({", ".join(PATTERNS)}); give a file of your own by its path')
     if args.fetch:
-        from proemlc_ros.evaluation.paper.fetching import fetch_missing
+        from proemlc_ros.experiments.fetching import fetch_missing
         fetch_missing(args.data, names, lambda text: print(text, file=sys.stderr))
     return tuple(Source(name, args.data, PATTERNS[name]) for name in names)
 

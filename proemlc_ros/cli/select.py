@@ -16,8 +16,8 @@ from proemlc_ros.cli.number_types import seed
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ParameterError
-from proemlc_ros.evaluation.datasets import read_dataset
 from proemlc_ros.evaluation.report import Page, Series, line_chart
+from proemlc_ros.experiments.datasets import read_dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

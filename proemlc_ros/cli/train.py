@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from proemlc_ros.classifier.matching import MatchingRules
 from proemlc_ros.cli.model_options import (
     add_bag_arguments,
     add_model_arguments,
@@ -19,9 +20,8 @@ from proemlc_ros.cli.number_types import at_least_one
 from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.cli.wording import counted
 from proemlc_ros.errors import ParameterError
-from proemlc_ros.evaluation.engines import DaskEngine, Engine, LocalEngine, train
-from proemlc_ros.evaluation.runs import Recordings
-from proemlc_ros.teaching.matching import MatchingRules
+from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, TrainingBackend, train
+from proemlc_ros.evaluation.runs import BagSet
 
 # Processes on this machine where nothing is said.
 WORKERS = 2
@@ -60,15 +60,15 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError('--scheduler and --workers need --engine dask')
     # Workers elsewhere do not share the folder this command was started in.
     bags = [bag.resolve() for bag in args.bags]
-    recordings = Recordings(
+    recordings = BagSet(
         bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort)
     with ProgressBar(2 * len(bags), 'recordings') as bar:
-        engine: Engine = LocalEngine(bar.advance) if args.engine == 'local' else DaskEngine(
+        engine: TrainingBackend = LocalBackend(bar.advance) if args.engine == 'local' else DaskBackend(
             args.scheduler, args.workers or WORKERS, bar.advance)
         try:
             model, total = train(recordings, settings, engine, start)
         finally:
-            if isinstance(engine, DaskEngine):
+            if isinstance(engine, DaskBackend):
                 engine.close()
     model.save(args.output)
     for note in total.notes:

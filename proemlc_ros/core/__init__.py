@@ -6,6 +6,6 @@ from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.trial import Outcome
+from proemlc_ros.core.prequential import PrequentialResult
 
-__all__ = ['Classification', 'Options', 'Outcome', 'PartialSums', 'ProEMLC']
+__all__ = ['Classification', 'Options', 'PrequentialResult', 'PartialSums', 'ProEMLC']

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.labels import Annotation, LabelTable, indicators
+from proemlc_ros.core.labels import LabelColumns, SampleLabels, indicators
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.thresholds import Choice, Mask
+from proemlc_ros.core.thresholds import DecisionRule, Mask
 
 if TYPE_CHECKING:
     from proemlc_ros.core.learner import Learner, Savepoint
-    from proemlc_ros.core.trial import Trial
+    from proemlc_ros.core.prequential import PrequentialRecorder
 
 # Samples whose scores are noted together: noting a few takes nearly as long as noting many.
 CHUNK = 4 * BLOCK
 
 
-class Learnt(NamedTuple):
+class LearntSamples(NamedTuple):
     """What samples were like when they were learnt, one entry or row a sample."""
 
     scores: Array  # (n, 1 + labels), just before; unnamed label first
@@ -42,8 +42,8 @@ class Rules(NamedTuple):
     handicaps: Array  # (n, labels); -inf for those not known or not shown by then
 
 
-def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
-                 trial: Trial | None, savepoint: Savepoint) -> None:
+def learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
+                 trial: PrequentialRecorder | None, savepoint: Savepoint) -> None:
     """Learn complete samples in order.
 
     Args:
@@ -66,7 +66,7 @@ def learn_blocks(learner: Learner, rows: Rows, annotations: list[Annotation],
                               names, learner.samples == begin == 0)
                  for begin, end in zip([start, *stops], stops)]
         scores, present, leverages = map(np.concatenate, zip(*parts))
-        learnt = Learnt(scores, present, leverages, squares, learner.layer.masses(hidden))
+        learnt = LearntSamples(scores, present, leverages, squares, learner.layer.masses(hidden))
         rules, known = _note(learner, learnt, known)
         if trial is not None:
             trial.record_block(learner, rules, learnt)
@@ -92,7 +92,7 @@ def _chunks(learner: Learner, count: int) -> Iterator[list[int]]:
             chunk = chunk[-1:]
 
 
-def _learn_block(learner: Learner, hidden: Array, block: list[Annotation],
+def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
                  names: Iterable[str], first: bool) -> tuple[Array, Mask, Array]:
     """Learn a block; when it is refused, nothing has changed.
 
@@ -116,13 +116,13 @@ def _learn_block(learner: Learner, hidden: Array, block: list[Annotation],
     return scores, present[:, 1:], prepared.leverages
 
 
-def _note(learner: Learner, learnt: Learnt, known: int) -> tuple[Rules, int]:
+def _note(learner: Learner, learnt: LearntSamples, known: int) -> tuple[Rules, int]:
     """Count the labels of a chunk and learn the thresholds, as if sample by sample.
 
     known: how many labels were known before; of the return value, after.
     """
     labels, (scores, present) = learner.labels, learnt[:2]
-    held: list[tuple[int, Choice]] = []
+    held: list[tuple[int, DecisionRule]] = []
     handicaps = np.full(present.shape, -np.inf)
     start = 0
     while start < len(present):
@@ -141,7 +141,7 @@ def _note(learner: Learner, learnt: Learnt, known: int) -> tuple[Rules, int]:
     return Rules(np.repeat(thresholds, lengths), np.repeat(at_least, lengths), handicaps), known
 
 
-def _first_shown(labels: LabelTable, present: Mask) -> int:
+def _first_shown(labels: LabelColumns, present: Mask) -> int:
     """Return which sample is the first with a label never shown; behind the last: none is."""
     unseen = present[:, labels.handicap == -np.inf].any(axis=1)
     return int(unseen.argmax()) if unseen.any() else len(present)

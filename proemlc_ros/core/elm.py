@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proemlc_ros.core.labels import Annotation, read_names
+from proemlc_ros.core.labels import SampleLabels, read_names
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
@@ -83,7 +83,7 @@ use ProEMLC to learn new ones
         return super().learn(X, labels, absent, complete)
 
     def _read(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[Annotation]]:
+              complete: object) -> tuple[Rows, list[SampleLabels]]:
         rows, annotations = super()._read(X, labels, absent, complete)
         for said in annotations:
             for name in said.present + said.absent:

@@ -23,7 +23,7 @@ from proemlc_ros.errors import (
 )
 
 
-class Annotation(NamedTuple):
+class SampleLabels(NamedTuple):
     """What is said about one sample."""
 
     present: tuple[str, ...]
@@ -76,7 +76,7 @@ def read_names(names: object, what: str = 'labels') -> tuple[str, ...]:
     return listed if len(listed) < 2 else tuple(dict.fromkeys(listed))
 
 
-def read_annotation(labels: object, absent: object = None, complete: object = True) -> Annotation:
+def read_annotation(labels: object, absent: object = None, complete: object = True) -> SampleLabels:
     """Return what is said about one sample, checked.
 
     Raises:
@@ -86,15 +86,15 @@ def read_annotation(labels: object, absent: object = None, complete: object = Tr
     if complete is not True and complete is not False:
         raise LabelError(f'complete is {complete!r}; give True or False')
     if absent is None:
-        return Annotation(present, (), complete)
+        return SampleLabels(present, (), complete)
     missing = read_names(absent, 'absent')
     if both := set(present) & set(missing):
         raise LabelError(f'{sorted(both)} are said to be present and absent; decide for one')
-    return Annotation(present, missing, complete)
+    return SampleLabels(present, missing, complete)
 
 
 def read_annotations(count: int, labels: object, absent: object = None,
-                     complete: object = True) -> list[Annotation]:
+                     complete: object = True) -> list[SampleLabels]:
     """Return one annotation for each of count samples; complete: one value, or one a sample.
 
     Raises:
@@ -113,7 +113,7 @@ def read_annotations(count: int, labels: object, absent: object = None,
 _remembered = lru_cache(maxsize=4096, typed=True)(read_annotation)
 
 
-def _read_again(labels: object, absent: object, complete: object) -> Annotation:
+def _read_again(labels: object, absent: object, complete: object) -> SampleLabels:
     if type(labels) is tuple and absent is None:
         try:
             return _remembered(labels, absent, complete)
@@ -154,7 +154,7 @@ def _tie_break(name: str) -> float:
     return -1e-9 * zlib.crc32(name.encode()) / 2.0 ** 32
 
 
-class LabelTable:
+class LabelColumns:
     """Names in column order, and how many learnt samples showed each.
 
     Column 0 of the weights belongs to the label that nobody has named yet; names start at 1.
@@ -217,6 +217,6 @@ class LabelTable:
         self.handicap = np.delete(self.handicap, column - 1)
         return column
 
-    def copy(self) -> LabelTable:
+    def copy(self) -> LabelColumns:
         """Return an independent copy."""
-        return LabelTable(self.names, self.counts)
+        return LabelColumns(self.names, self.counts)

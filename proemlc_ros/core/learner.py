@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from proemlc_ros.core.blocks import CHUNK, learn_blocks
-from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.cached_sample import CachedSample
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer.hidden import HiddenLayer
-from proemlc_ros.core.ledger import Ledger, checksum_of_vector, checksums_of_rows
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.probe import Probe
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.sample_filter import SampleFilter, checksum_of_vector, checksums_of_rows
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import BLOCK, RecursiveRidge
@@ -23,16 +23,16 @@ from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
-    from proemlc_ros.core.trial import Trial
+    from proemlc_ros.core.prequential import PrequentialRecorder
 
 
-class State(NamedTuple):
+class LearnerState(NamedTuple):
     """Everything that learning changes."""
 
     ridge: RecursiveRidge
-    labels: LabelTable
+    labels: LabelColumns
     thresholds: Thresholds
-    ledger: Ledger
+    ledger: SampleFilter
     samples: int
     mass: float
     last_sum: Array
@@ -51,35 +51,35 @@ class Learner:
         """Start with nothing learnt."""
         self.options = options
         self.layer = layer
-        self.labels = LabelTable()
+        self.labels = LabelColumns()
         self.ridge = make_ridge(options, layer.size)
         self.thresholds = Thresholds(options.threshold, options.forgetting)
-        self.ledger = Ledger()
+        self.ledger = SampleFilter()
         self.samples = 0
         # Sum of |neurons|^2 over the learnt samples: how much the layer answers to known input.
         self.mass = 0.0
         # Sum of the hidden rows of the last chunk, for eqs 15-19.
         self.last_sum: Array = np.zeros(layer.size, dtype=options.dtype)
-        self._probe: Probe | None = None
+        self._probe: CachedSample | None = None
         self._room: Array = np.empty((0, layer.size), dtype=options.dtype)
         self.grow(labels)
 
     # ----- one sample -----
 
-    def probe(self, vector: Array) -> Probe:
+    def probe(self, vector: Array) -> CachedSample:
         """Return what the model makes of one dense sample, remembered until it changes."""
         content = vector.tobytes()
         known = self._probe
         if known is None or known.content != content:
-            known = self._probe = Probe(content, self.layer.row(vector))
+            known = self._probe = CachedSample(content, self.layer.row(vector))
         return known
 
-    def learn_one(self, vector: Array, said: Annotation) -> None:
+    def learn_one(self, vector: Array, said: SampleLabels) -> None:
         """Learn one dense sample."""
         self._learn_hidden(self.probe(vector), said)
         self.ledger.add(checksum_of_vector(vector, said.complete))
 
-    def _learn_hidden(self, probe: Probe, said: Annotation, trial: Trial | None = None) -> None:
+    def _learn_hidden(self, probe: CachedSample, said: SampleLabels, trial: PrequentialRecorder | None = None) -> None:
         known = len(self.labels)
         gain, leverage = probe.gain(self.ridge)
         self.ridge.check(leverage)
@@ -97,7 +97,7 @@ class Learner:
         self.mass += self.layer.mass(probe.hidden)
         self.last_sum = probe.hidden
 
-    def targets(self, said: Annotation) -> Array:
+    def targets(self, said: SampleLabels) -> Array:
         """Return the target of each output (step 1 of the paper); 0: unknown or neutral."""
         columns = self.labels.columns
         targets = np.empty(len(columns) + 1, dtype=self.options.dtype)
@@ -109,7 +109,7 @@ class Learner:
                 targets[columns[name]] = -1.0
         return targets
 
-    def residual(self, said: Annotation, targets: Array, scores: Array) -> Array:
+    def residual(self, said: SampleLabels, targets: Array, scores: Array) -> Array:
         """Return target - output where the annotation says something about the output."""
         residual = targets - scores
         if not said.complete:
@@ -117,7 +117,7 @@ class Learner:
             residual[1:][targets[1:] == 0.0] = 0.0
         return residual
 
-    def judged(self, said: Annotation, targets: Array, scores: Array) -> Array:
+    def judged(self, said: SampleLabels, targets: Array, scores: Array) -> Array:
         """Return the scores that thresholds are found from: of known answers, of labels seen."""
         judged: Array = scores[1:] + self.labels.handicap
         if not said.complete:
@@ -148,7 +148,7 @@ class Learner:
         gain, _ = self.ridge.gain(self.last_sum)
         return -gain
 
-    def count(self, said: Annotation, step: int) -> None:
+    def count(self, said: SampleLabels, step: int) -> None:
         """Count a sample and its labels; step -1: no longer."""
         self.samples += step
         for name in said.present:
@@ -168,8 +168,8 @@ class Learner:
             self._room = np.empty((count, self.layer.size), dtype=self.options.dtype)
         return self.layer.rows(rows, self._room[:count])
 
-    def learn_rows(self, rows: Rows, annotations: list[Annotation],
-                   trial: Trial | None = None) -> None:
+    def learn_rows(self, rows: Rows, annotations: list[SampleLabels],
+                   trial: PrequentialRecorder | None = None) -> None:
         """Learn samples in order; complete ones in blocks, which gives the same result.
 
         trial: where to note what was said about each sample just before it was learnt.
@@ -191,7 +191,7 @@ class Learner:
             raise
         self.ledger.add_all(checksums_of_rows(rows, [said.complete for said in annotations]))
 
-    def _learn_each(self, rows: Rows, annotations: list[Annotation], trial: Trial | None,
+    def _learn_each(self, rows: Rows, annotations: list[SampleLabels], trial: PrequentialRecorder | None,
                     savepoint: Savepoint) -> None:
         if len(annotations) > 1:
             savepoint.set()
@@ -199,9 +199,9 @@ class Learner:
             block = annotations[start:start + BLOCK]
             for hidden, said in zip(self.layer.rows(rows[start:start + BLOCK]), block):
                 self._probe = None
-                self._learn_hidden(Probe(b'', hidden.copy()), said, trial)
+                self._learn_hidden(CachedSample(b'', hidden.copy()), said, trial)
 
-    def learn_pseudo_inverse(self, rows: Rows, annotations: list[Annotation]) -> None:
+    def learn_pseudo_inverse(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Learn the first samples without ridge (eqs 5, 11-12), of whatever rank they are."""
         self.grow(name for said in annotations for name in said.present)
         hidden = self.layer.rows(rows)
@@ -226,12 +226,12 @@ class Learner:
 
     # ----- whole -----
 
-    def state(self) -> State:
+    def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
-        return State(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),
+        return LearnerState(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),
                      self.ledger.copy(), self.samples, self.mass, self.last_sum)
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""
         (self.ridge, self.labels, self.thresholds, self.ledger, self.samples, self.mass,
          self.last_sum) = state
@@ -257,7 +257,7 @@ class Savepoint:
     def __init__(self, learner: Learner) -> None:
         """Keep nothing yet."""
         self._learner = learner
-        self._state: State | None = None
+        self._state: LearnerState | None = None
 
     def set(self) -> None:
         """Keep the state as it is now, unless one is kept already."""
@@ -277,7 +277,7 @@ def make_ridge(options: Options, size: int) -> RecursiveRidge:
     return RecursiveRidge(size, options.ridge, options.dtype)
 
 
-def _runs(annotations: list[Annotation]) -> Iterator[tuple[int, int, bool]]:
+def _runs(annotations: list[SampleLabels]) -> Iterator[tuple[int, int, bool]]:
     """Yield stretches of complete and of incomplete annotations: start, stop, complete."""
     start = 0
     for stop in range(1, len(annotations) + 1):

@@ -13,18 +13,18 @@ import numpy as np
 
 from proemlc_ros.core.fleet.merging import merge_stages
 from proemlc_ros.core.fleet.sums import PartialSums
-from proemlc_ros.core.labels import Annotation, LabelTable, read_annotation, read_names
+from proemlc_ros.core.labels import LabelColumns, SampleLabels, read_annotation, read_names
+from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.readable import Readable
+from proemlc_ros.core.prequential import PrequentialResult
+from proemlc_ros.core.readable import ModelReader
 from proemlc_ros.core.rows import Rows, read_vector
 from proemlc_ros.core.samples import read_samples
-from proemlc_ros.core.stage import Stage
 from proemlc_ros.core.storage import container, state
-from proemlc_ros.core.trial import Outcome
 from proemlc_ros.errors import MergeError
 
 
-class ProEMLC(Readable):
+class ProEMLC(ModelReader):
     """A multi-label classifier that learns sample by sample and grows with every new label.
 
     A random hidden layer feeds linear outputs, one a label, that are at any time the ridge
@@ -74,7 +74,7 @@ class ProEMLC(Readable):
             'hidden_size': hidden_size, 'ridge': ridge, 'activation': activation,
             'scaling': scaling, 'direct_links': direct_links, 'recalibration': recalibration,
             'seed': seed, **more})
-        super().__init__(Stage(options, LabelTable(read_names(labels))))
+        super().__init__(ModelState(options, LabelColumns(read_names(labels))))
         # Whatever the owner wants to find again in a saved model; plain JSON values.
         self.extra: dict[str, Any] = {}
 
@@ -123,7 +123,7 @@ class ProEMLC(Readable):
             return tuple(self._stage.labels.names[known:])
 
     def test_then_train(self, X: object, labels: object, absent: object = None,
-                        complete: object = True) -> Outcome:
+                        complete: object = True) -> PrequentialResult:
         """Learn samples and return what classify() would have said just before each of them.
 
         The same as classify() and learn() in turn, but as fast as learning the rows together.
@@ -215,7 +215,7 @@ class ProEMLC(Readable):
     @classmethod
     def from_sums(cls, sums: PartialSums) -> ProEMLC:
         """Return a model that has learnt the samples of partial sums."""
-        stage = Stage(sums.options, LabelTable())
+        stage = ModelState(sums.options, LabelColumns())
         stage.learner, stage.width, stage.warmup = sums.to_learner(), sums.layer.width, None
         return cls._of(stage, {})
 
@@ -271,12 +271,12 @@ class ProEMLC(Readable):
         return type(self).from_bytes, (self.to_bytes(),)
 
     @classmethod
-    def _of(cls, stage: Stage, extra: dict[str, Any]) -> ProEMLC:
+    def _of(cls, stage: ModelState, extra: dict[str, Any]) -> ProEMLC:
         model = cls.__new__(cls)
-        Readable.__init__(model, stage)
+        ModelReader.__init__(model, stage)
         model.extra = extra
         return model
 
     def _read(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[Annotation]]:
+              complete: object) -> tuple[Rows, list[SampleLabels]]:
         return read_samples(X, labels, absent, complete, self._stage.width, self.options.dtype)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blocks import Learnt
+from proemlc_ros.core.blocks import LearntSamples
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
@@ -105,7 +105,7 @@ def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     return 1.0 - known
 
 
-def novelties_of(learner: Learner, learnt: Learnt) -> Array:
+def novelties_of(learner: Learner, learnt: LearntSamples) -> Array:
     """Return novelty_of() each row of a block, the rows before it having been learnt.
 
     learner: with samples and mass as before the block.

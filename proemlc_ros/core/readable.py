@@ -9,18 +9,18 @@ import threading
 import numpy as np
 
 from proemlc_ros.core import prediction
+from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.core.rows import Rows, read_rows, read_vector
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.stage import Stage
 from proemlc_ros.errors import NotReadyError
 
 
-class Readable:
+class ModelReader:
     """The half of ProEMLC that only reads; every method is safe while another thread learns."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: ModelState) -> None:
         """Read from a stage."""
         self._stage = stage
         self._lock = threading.RLock()

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.labels import Annotation, read_annotation, read_annotations
+from proemlc_ros.core.labels import SampleLabels, read_annotation, read_annotations
 from proemlc_ros.core.rows import Rows, is_single, read_rows
 
 
 def read_samples(X: object, labels: object, absent: object, complete: object, width: int | None,
-                 dtype: str) -> tuple[Rows, list[Annotation]]:
+                 dtype: str) -> tuple[Rows, list[SampleLabels]]:
     """Return rows and one annotation a row, all checked.
 
     Args:

@@ -27,7 +27,7 @@ _CLEARLY = 0.1
 Mask = npt.NDArray[np.bool_]
 
 
-class Choice(NamedTuple):
+class DecisionRule(NamedTuple):
     """A way to decide: labels above the threshold, and at least so many of the best (0 or 1)."""
 
     threshold: float
@@ -70,7 +70,7 @@ class Thresholds:
         self.errors: Array = np.zeros((2, len(CANDIDATES)))
         self.samples = 0.0
         self.observed = 0
-        self.choice = Choice(0.0, 1 if self.learns else 0)
+        self.choice = DecisionRule(0.0, 1 if self.learns else 0)
         # Rows of scores (n, labels) with the labels shown; later ones may have more columns.
         self._pending: list[tuple[Array, Mask]] = []
 
@@ -83,7 +83,7 @@ class Thresholds:
         """
         self.observe_rows(scores[np.newaxis], present[np.newaxis])
 
-    def observe_rows(self, scores: Array, present: Mask) -> list[tuple[int, Choice]]:
+    def observe_rows(self, scores: Array, present: Mask) -> list[tuple[int, DecisionRule]]:
         """Note the scores of samples (n, labels), in order.
 
         Returns:
@@ -169,9 +169,9 @@ class Thresholds:
             start += len(rows)
         return scores, present
 
-    def _best(self) -> Choice:
+    def _best(self) -> DecisionRule:
         if not self.learns or self.samples < _EVIDENCE:
-            return Choice(0.0, 1 if self.learns else 0)
+            return DecisionRule(0.0, 1 if self.learns else 0)
         return _best_of(self.gain, self.errors, self.rule)
 
     # ----- whole -----
@@ -194,7 +194,7 @@ class Thresholds:
         thresholds.gain, thresholds.errors = arrays['gain'], arrays['errors']
         samples, observed, threshold, at_least = arrays['numbers'].tolist()
         thresholds.samples, thresholds.observed = samples, int(observed)
-        thresholds.choice = Choice(threshold, int(at_least))
+        thresholds.choice = DecisionRule(threshold, int(at_least))
         if len(arrays['scores']):
             thresholds._pending = [(arrays['scores'], arrays['present'] > 0.0)]
         return thresholds
@@ -205,7 +205,7 @@ def _is_due(observed: int) -> bool:
     return observed % min(_PATIENCE, observed // 4 or 1) == 0
 
 
-def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> Choice:
+def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> DecisionRule:
     """Return the best way to decide for scores (n, labels) whose labels are known.
 
     Args:
@@ -216,7 +216,7 @@ def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> Choice:
     return _best_of(*_sums(scores, present, np.ones(len(scores))), rule)
 
 
-def _best_of(gain: Array, errors: Array, rule: str) -> Choice:
+def _best_of(gain: Array, errors: Array, rule: str) -> DecisionRule:
     near = np.where(gain >= (1.0 - _TOLERANCE) * gain.max(), errors, np.inf)
     choice = _fewest(near)
     if rule == 'learnt':
@@ -227,14 +227,14 @@ def _best_of(gain: Array, errors: Array, rule: str) -> Choice:
     return _fewest(alike if alike.min() <= (1.0 + _CLEARLY) * errors.min() else errors)
 
 
-def _fewest(errors: Array) -> Choice:
+def _fewest(errors: Array) -> DecisionRule:
     """Return the choice with the fewest errors.
 
     Ties, up to rounding: no forced label first, then the threshold nearest to zero.
     """
     ties = np.argwhere(errors <= errors.min() * (1.0 + 1e-9) + 1e-9)
     at_least, place = min(ties.tolist(), key=lambda tie: (tie[0], abs(CANDIDATES[tie[1]])))
-    return Choice(float(CANDIDATES[place]), at_least)
+    return DecisionRule(float(CANDIDATES[place]), at_least)
 
 
 def _sums(scores: Array, present: Mask, weights: Array) -> tuple[Array, Array]:

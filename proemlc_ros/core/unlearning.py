@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.labels import Annotation
+from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.ledger import checksums_of_rows
 from proemlc_ros.core.rows import Rows, other_form
+from proemlc_ros.core.sample_filter import checksums_of_rows
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 
 
-def unlearn_rows(learner: Learner, rows: Rows, annotations: list[Annotation]) -> None:
+def unlearn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
     """Take samples back, the last one first; all of them or none.
 
     Raises:
@@ -33,7 +33,7 @@ def unlearn_rows(learner: Learner, rows: Rows, annotations: list[Annotation]) ->
         raise
 
 
-def _unlearn_row(learner: Learner, row: Rows, said: Annotation) -> None:
+def _unlearn_row(learner: Learner, row: Rows, said: SampleLabels) -> None:
     _check_labels(learner, said)
     checksum = _find(learner, row, said)
     hidden = learner.layer.rows(row)[0].copy()
@@ -55,7 +55,7 @@ def _unlearn_row(learner: Learner, row: Rows, said: Annotation) -> None:
     learner.changed()
 
 
-def _find(learner: Learner, row: Rows, said: Annotation) -> int:
+def _find(learner: Learner, row: Rows, said: SampleLabels) -> int:
     """Return the checksum under which the sample was learnt, as dense or as sparse row."""
     for form in (row, other_form(row)):
         checksum, = checksums_of_rows(form, [said.complete])
@@ -65,7 +65,7 @@ def _find(learner: Learner, row: Rows, said: Annotation) -> int:
                            'give the values and labels it was learnt with')
 
 
-def _check_labels(learner: Learner, said: Annotation) -> None:
+def _check_labels(learner: Learner, said: SampleLabels) -> None:
     if learner.samples == 0:
         raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
     labels = learner.labels
@@ -79,7 +79,7 @@ def _check_labels(learner: Learner, said: Annotation) -> None:
                                    'give the labels the sample was learnt with')
 
 
-def calibrate(learner: Learner, rows: Rows, annotations: list[Annotation]) -> None:
+def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
     """Learn the thresholds anew from the leave-one-out scores of learnt samples.
 
     Without its sample, a score is y - (y - score) / (1 - hMh): no refit is needed. Samples that
@@ -98,7 +98,7 @@ def calibrate(learner: Learner, rows: Rows, annotations: list[Annotation]) -> No
 
 
 def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
-                     annotations: list[Annotation]) -> None:
+                     annotations: list[SampleLabels]) -> None:
     hidden = learner.layer.rows(rows)
     leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
     outputs = learner.ridge.outputs_of_rows(hidden)

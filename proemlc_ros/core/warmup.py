@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.labels import Annotation
+from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.rows import Rows, is_sparse
 
 
@@ -19,7 +19,7 @@ class WarmUp:
     """
 
     def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
-                 annotations: tuple[Annotation, ...] = ()) -> None:
+                 annotations: tuple[SampleLabels, ...] = ()) -> None:
         """Wait for that many samples; parts and annotations: those kept already."""
         self.needed = needed
         self.parts = parts
@@ -39,11 +39,11 @@ class WarmUp:
         """How many of the kept samples the layer is drawn from: a power of two, or all needed."""
         return self.needed if self.over else 1 << len(self).bit_length() >> 1
 
-    def plus(self, rows: Rows, annotations: list[Annotation]) -> WarmUp:
+    def plus(self, rows: Rows, annotations: list[SampleLabels]) -> WarmUp:
         """Return the same with copies of more samples."""
         return WarmUp(self.needed, (*self.parts, rows.copy()), (*self.annotations, *annotations))
 
-    def minus(self, row: Rows, said: Annotation) -> WarmUp | None:
+    def minus(self, row: Rows, said: SampleLabels) -> WarmUp | None:
         """Return the same without the last sample that equals this one; None: there is none."""
         place = self._find(row, said)
         if place is None:
@@ -59,7 +59,7 @@ class WarmUp:
             return tuple(other for other in replaced if other is not None)
 
         return WarmUp(self.needed, self.parts, tuple(
-            Annotation(changed(said.present), changed(said.absent), said.complete)
+            SampleLabels(changed(said.present), changed(said.absent), said.complete)
             for said in self.annotations))
 
     def rows(self) -> Rows:
@@ -73,7 +73,7 @@ class WarmUp:
         """The memory of the kept samples."""
         return sum(part.data.nbytes for part in self.parts)
 
-    def _find(self, row: Rows, said: Annotation) -> int | None:
+    def _find(self, row: Rows, said: SampleLabels) -> int | None:
         wanted = _meaning(said)
         for place in range(len(self) - 1, -1, -1):
             if _meaning(self.annotations[place]) == wanted and _equal(
@@ -82,7 +82,7 @@ class WarmUp:
         return None
 
 
-def _meaning(said: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
+def _meaning(said: SampleLabels) -> tuple[frozenset[str], frozenset[str], bool]:
     return frozenset(said.present), frozenset(said.absent), said.complete
 
 

@@ -18,7 +18,7 @@ NEW = 0.6
 
 
 @dataclass(frozen=True)
-class Picture:
+class ScenePicture:
     """One picture of the stream, and the truth about it."""
 
     number: int
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Lesson by lesson one more object appears on the table; at the end comes an exam.
+    """UndoEntry by lesson one more object appears on the table; at the end comes an exam.
 
     The operator teaches every picture of a lesson and none of the exam.
     """
@@ -42,10 +42,10 @@ class Curriculum:
     exam_pictures: int = 200
 
     @cached_property
-    def pictures(self) -> Sequence[Picture]:
+    def pictures(self) -> Sequence[ScenePicture]:
         """All pictures, in order."""
         rng = np.random.default_rng([self.seed, 1])
-        found: list[Picture] = []
+        found: list[ScenePicture] = []
 
         for lesson in range(len(self.labels) + 1):
             exam = lesson == len(self.labels)
@@ -54,7 +54,7 @@ class Curriculum:
                 chances[self.labels[lesson]] = NEW
             for _ in range(self.exam_pictures if exam else self.lesson_pictures):
                 objects = tuple(name for name in chances if rng.random() < chances[name])
-                found.append(Picture(len(found), lesson, exam, objects))
+                found.append(ScenePicture(len(found), lesson, exam, objects))
         return found
 
     def draw(self, number: int) -> Image:

@@ -35,7 +35,7 @@ class Display:
         self._stream.flush()
 
     def progress(self, state: Mapping[str, Any]) -> None:
-        """Show where the session stands (see Diary.progress)."""
+        """Show where the session stands (see RunLog.progress)."""
         if state['seen'] and state['lesson'] != self._lesson:
             self._lesson = state['lesson']
             self.line(self._lesson_line(state))

@@ -8,13 +8,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
 
-from proemlc_ros.demo.curriculum import Curriculum, Picture
+from proemlc_ros.demo.curriculum import Curriculum, ScenePicture
 
 # The operator's slip: a misspelt name that makes a label that does not exist.
 MISSPELT = {'banana': 'bananna', 'book': 'bok'}
 
 
-class Deed(Enum):
+class OperatorAction(Enum):
     """What the operator does next."""
 
     TEACH = 'teach'
@@ -25,13 +25,13 @@ class Deed(Enum):
 class Step:
     """One deed about one picture; steps are done strictly one after the other."""
 
-    deed: Deed
-    picture: Picture
+    deed: OperatorAction
+    picture: ScenePicture
     labels: tuple[str, ...]
 
 
 @dataclass
-class Record:
+class PredictionRecord:
     """What the classifier said about a picture."""
 
     number: int
@@ -54,7 +54,7 @@ class OperatorScript:
 
     curriculum: Curriculum
     mistake_at: int = 2
-    records: dict[int, Record] = field(default_factory=dict)
+    records: dict[int, PredictionRecord] = field(default_factory=dict)
     taught: list[int] = field(default_factory=list)
     waiting: deque[Step] = field(default_factory=deque)
     _erred: bool = False
@@ -65,18 +65,18 @@ class OperatorScript:
         if number in self.records or not 0 <= number < len(self.curriculum.pictures):
             return
         picture = self.curriculum.pictures[number]
-        self.records[number] = Record(number, predicted, known, at)
+        self.records[number] = PredictionRecord(number, predicted, known, at)
         if picture.exam:
             return
         slip = self._slip(picture)
         if slip:
             self._erred = True
-            self.waiting.append(Step(Deed.ERR, picture, slip))
-        self.waiting.append(Step(Deed.TEACH, picture, picture.objects))
+            self.waiting.append(Step(OperatorAction.ERR, picture, slip))
+        self.waiting.append(Step(OperatorAction.TEACH, picture, picture.objects))
 
     def done(self, step: Step) -> None:
         """Take note that a step was acknowledged."""
-        if step.deed is Deed.TEACH:
+        if step.deed is OperatorAction.TEACH:
             self.taught.append(step.picture.number)
 
     @property
@@ -84,7 +84,7 @@ class OperatorScript:
         """Whether the last picture was seen and everything was taught."""
         return not self.waiting and len(self.curriculum.pictures) - 1 in self.records
 
-    def _slip(self, picture: Picture) -> tuple[str, ...]:
+    def _slip(self, picture: ScenePicture) -> tuple[str, ...]:
         """Return the wrong labels for this picture, empty where the operator is careful."""
         halfway = self.curriculum.lesson_pictures // 2
         start = next(p.number for p in self.curriculum.pictures if p.lesson == picture.lesson)

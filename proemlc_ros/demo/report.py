@@ -8,10 +8,10 @@ from pathlib import Path
 
 import cv2
 
+from proemlc_ros.demo.batch_comparison import BatchComparison
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.diary import Session
-from proemlc_ros.demo.judgement import Judgement
-from proemlc_ros.demo.outcome import WINDOW, Outcome
+from proemlc_ros.demo.losses import WINDOW, StreamLosses
+from proemlc_ros.demo.run_log import FinishedRun
 from proemlc_ros.evaluation.report import Mark, Page, Series, bar_chart, line_chart
 
 # Example pictures of the exam that the report shows: the first wrong ones, then right ones.
@@ -20,10 +20,10 @@ WRONG_EXAMPLES = 3
 
 
 def write_report(
-    path: Path, curriculum: Curriculum, session: Session, judgement: Judgement,
+    path: Path, curriculum: Curriculum, session: FinishedRun, judgement: BatchComparison,
 ) -> None:
     """Write the report of a session to an HTML file."""
-    outcome = Outcome(curriculum, session.records)
+    outcome = StreamLosses(curriculum, session.records)
     page = Page(
         'Learning a table top, label by label',
         f'{len(session.records)} pictures in {session.seconds:.0f} s, {judgement.samples} of them '
@@ -37,7 +37,7 @@ def write_report(
     page.write(path)
 
 
-def add_result(page: Page, judgement: Judgement, session: Session) -> None:
+def add_result(page: Page, judgement: BatchComparison, session: FinishedRun) -> None:
     """Say how the exam went."""
     page.heading('Result')
     page.paragraph(
@@ -51,7 +51,7 @@ def add_result(page: Page, judgement: Judgement, session: Session) -> None:
     page.paragraph(f'Saved model: {session.saved}')
 
 
-def add_stream(page: Page, outcome: Outcome) -> None:
+def add_stream(page: Page, outcome: StreamLosses) -> None:
     """Draw the loss of the stream, with the moments at which labels were introduced."""
     numbers, losses = outcome.curve()
     marks = [Mark(number, name) for number, name in outcome.introductions()]
@@ -63,7 +63,7 @@ def add_stream(page: Page, outcome: Outcome) -> None:
         'labels taught so far. A new label raises the loss, and teaching it brings it down.')
 
 
-def add_lessons(page: Page, outcome: Outcome) -> None:
+def add_lessons(page: Page, outcome: StreamLosses) -> None:
     """Show that the loss falls in each lesson."""
     losses = outcome.lesson_losses()
     names = list(outcome.curriculum.labels)
@@ -77,7 +77,7 @@ def add_lessons(page: Page, outcome: Outcome) -> None:
         for lesson, (name, (first, last)) in enumerate(zip(names, losses))])
 
 
-def add_labels(page: Page, outcome: Outcome) -> None:
+def add_labels(page: Page, outcome: StreamLosses) -> None:
     """Draw the loss of each label on its own."""
     page.heading('Labels')
     series = []
@@ -89,7 +89,7 @@ def add_labels(page: Page, outcome: Outcome) -> None:
         f'From the lesson that introduced it; mean over {WINDOW} pictures.')
 
 
-def add_slip(page: Page, session: Session) -> None:
+def add_slip(page: Page, session: FinishedRun) -> None:
     """Tell the story of the mistake that was undone."""
     page.heading('A mistake, undone')
     slip = session.slip
@@ -103,7 +103,7 @@ def add_slip(page: Page, session: Session) -> None:
         f'more than {slip.difference:.1e} from before the mistake. The node said: {slip.answer}')
 
 
-def add_examples(page: Page, curriculum: Curriculum, session: Session) -> None:
+def add_examples(page: Page, curriculum: Curriculum, session: FinishedRun) -> None:
     """Show pictures of the exam with truth and prediction."""
     page.heading('Examples from the exam')
     exam = [picture for picture in curriculum.pictures

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.classifier.validation import Validation
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.evaluation.runs import Recordings
-from proemlc_ros.evaluation.steps import Block, Steps
-from proemlc_ros.teaching.intake import Intake
+from proemlc_ros.evaluation.runs import BagSet
+from proemlc_ros.evaluation.steps import AnnotationBlock, Steps
 
 
 class MatchedAnnotations:
@@ -29,12 +29,12 @@ class MatchedAnnotations:
 
     """
 
-    def __init__(self, recordings: Recordings, path: Path, model: ProEMLC) -> None:
+    def __init__(self, recordings: BagSet, path: Path, model: ProEMLC) -> None:
         """Open nothing yet."""
         self.notes: list[str] = []
         self._recordings, self._path = recordings, path
         self._rejects: Counter[str] = Counter()
-        self._steps = Steps(Intake(
+        self._steps = Steps(Validation(
             rules=recordings.rules, width=model.width,
             extractor=str(model.extra.get('extractor', ''))))
 
@@ -48,12 +48,12 @@ class MatchedAnnotations:
         """Numbers of what was refused so far, by cause."""
         return self._rejects + self._steps.rejects
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[AnnotationBlock]:
         """Yield the annotations in the order they can be learnt in."""
-        with Recording(self._path, self._recordings.best_effort) as bag:
+        with BagReader(self._path, self._recordings.best_effort) as bag:
             sources = find_sources(bag, self._recordings.choice)
             for step in self._steps.of(sources.stream(bag)):
-                if isinstance(step, Block):
+                if isinstance(step, AnnotationBlock):
                     yield step
             self._rejects.update(sources.rejects)
             self.notes += [f'{self._path.name}: {note}' for note in bag.notes]

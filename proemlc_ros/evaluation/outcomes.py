@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.core.labels import indicators
 from proemlc_ros.evaluation.curve import LossCurve
-from proemlc_ros.teaching.moments import Annotation
 
 # Which labels (columns) in which samples (rows).
 Cells = npt.NDArray[np.bool_]
@@ -69,7 +69,7 @@ class LabelTally:
         return 2 * self.hits / max(1, 2 * self.hits + self.false_alarms + self.misses)
 
 
-class Question(NamedTuple):
+class JudgedLabels(NamedTuple):
     """What an annotation decides upon.
 
     Attributes:
@@ -83,7 +83,7 @@ class Question(NamedTuple):
 
     @classmethod
     def of(cls, present: tuple[str, ...], absent: tuple[str, ...], complete: bool,
-           known: Collection[str]) -> Question:
+           known: Collection[str]) -> JudgedLabels:
         """Return what an annotation decides upon when some labels are known."""
         if not complete:
             names = frozenset(present + absent)
@@ -126,12 +126,12 @@ class OutcomeTally:
             time: When the annotation was recorded, in nanoseconds.
 
         """
-        question = Question.of(said.labels, said.absent, said.complete, known)
+        question = JudgedLabels.of(said.labels, said.absent, said.complete, known)
         self.add_all([predicted], [said.labels], [question], [time])
 
     def add_all(
         self, predicted: Sequence[Collection[str]], present: Sequence[Collection[str]],
-        questions: Sequence[Question], times: Sequence[int],
+        questions: Sequence[JudgedLabels], times: Sequence[int],
     ) -> None:
         """Compare predictions with the annotations that came after them; one entry a sample.
 

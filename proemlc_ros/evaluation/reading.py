@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.sources import Choice, Taught, find_sources
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.sources import Taught, TopicSelection, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.forking import fork_context
@@ -40,7 +40,7 @@ class BagToRead:
     """
 
     path: Path
-    choice: Choice
+    choice: TopicSelection
     best_effort: bool
     needs_annotations: bool
 
@@ -64,7 +64,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
         """Yield the steps."""
-        with Recording(self.bag.path, self.bag.best_effort) as bag:
+        with BagReader(self.bag.path, self.bag.best_effort) as bag:
             self.start = bag.start
             if self.bag.needs_annotations and not bag.of_type(ANNOTATION_TYPE):
                 raise BagError(

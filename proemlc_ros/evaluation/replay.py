@@ -9,17 +9,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 from proemlc_ros.bags.sources import Taught
+from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.classifier.statistics import LatencyWindow
+from proemlc_ros.classifier.undo import UndoEntry
+from proemlc_ros.classifier.validation import Validation, cause_of
+from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.evaluation.outcomes import OutcomeTally, Question
-from proemlc_ros.evaluation.steps import Block, Step, Steps
-from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.intake import Intake, cause_of
-from proemlc_ros.teaching.lessons import Lesson
-from proemlc_ros.teaching.matching import MatchingRules
-from proemlc_ros.teaching.moments import Moment
-from proemlc_ros.teaching.pupil import Pupil
-from proemlc_ros.teaching.statistics import LatencyWindow
+from proemlc_ros.evaluation.outcomes import JudgedLabels, OutcomeTally
+from proemlc_ros.evaluation.steps import AnnotationBlock, Step, Steps
 
 # Lessons that an event can take back, as in the node.
 UNDO_DEPTH = 100
@@ -43,24 +42,24 @@ class Replay:
 
     def __init__(
         self, model: ProEMLC, learning: bool = True, rules: MatchingRules | None = None,
-        on_prediction: Callable[[Moment, Classification], None] | None = None,
+        on_prediction: Callable[[StampedVector, Classification], None] | None = None,
     ) -> None:
         """Start with empty buffers."""
-        self.pupil = Pupil(model, UNDO_DEPTH)
+        self.pupil = VersionedModel(model, UNDO_DEPTH)
         self.pupil.extractor = str(model.extra.get('extractor', ''))
         self.learning = learning
         self.on_prediction = on_prediction
         self.tally = OutcomeTally()
         self.latency = LatencyWindow()
         self.rejects: Counter[str] = Counter()
-        intake = Intake(rules=rules, width=model.width, extractor=self.pupil.extractor)
+        intake = Validation(rules=rules, width=model.width, extractor=self.pupil.extractor)
         self.steps = Steps(intake, model.labels, on_prediction is not None)
         self._known: dict[str, None] = dict.fromkeys(model.labels)
         # Number of the sample from which on a single prediction is timed again.
         self._next_timing = 0
         # The last blocks learnt, with the number of samples before each and the labels that each
         # sample introduced.
-        self._recent: deque[tuple[int, Block, list[tuple[str, ...]]]] = deque()
+        self._recent: deque[tuple[int, AnnotationBlock, list[tuple[str, ...]]]] = deque()
 
     @property
     def model(self) -> ProEMLC:
@@ -89,9 +88,9 @@ class Replay:
 
     def take(self, step: Step) -> None:
         """Do one step."""
-        if isinstance(step, Block):
+        if isinstance(step, AnnotationBlock):
             self._judge_and_learn(step)
-        elif isinstance(step, Moment):
+        elif isinstance(step, StampedVector):
             if self.on_prediction is not None:
                 self.on_prediction(step, self.model.classify(step.data))
         elif self.learning:
@@ -100,7 +99,7 @@ class Replay:
             except ProEMLCError as error:
                 self.rejects[cause_of(error)] += 1
 
-    def _judge_and_learn(self, block: Block) -> None:
+    def _judge_and_learn(self, block: AnnotationBlock) -> None:
         try:
             self._take_block(block)
         except ProEMLCError:
@@ -111,7 +110,7 @@ class Replay:
                 except ProEMLCError as error:
                     self.rejects[cause_of(error)] += 1
 
-    def _take_block(self, block: Block) -> None:
+    def _take_block(self, block: AnnotationBlock) -> None:
         rows = block.rows
         if self.tally.samples >= self._next_timing:
             self._time_one(rows[0])
@@ -128,14 +127,14 @@ class Replay:
                     self.tally.samples - self._recent[1][0] >= UNDO_DEPTH):
                 self._recent.popleft()
 
-    def _meet(self, block: Block) -> tuple[list[Question], list[tuple[str, ...]]]:
+    def _meet(self, block: AnnotationBlock) -> tuple[list[JudgedLabels], list[tuple[str, ...]]]:
         """Return what each annotation decides upon, and which labels it introduces."""
         if all(block.complete) and block.names() <= self._known.keys():
-            return [Question(None, len(self._known))] * len(block), [()] * len(block)
+            return [JudgedLabels(None, len(self._known))] * len(block), [()] * len(block)
         questions, introduced = [], []
         for labels, absent, complete in zip(
                 block.labels, block.absent, block.complete, strict=True):
-            questions.append(Question.of(labels, absent, complete, self._known))
+            questions.append(JudgedLabels.of(labels, absent, complete, self._known))
             new: tuple[str, ...] = ()
             if self.learning:
                 named = labels if complete else labels + absent
@@ -149,7 +148,7 @@ class Replay:
         for before, block, introduced in self._recent:
             for number, (said, new) in enumerate(
                     zip(block.annotations(), introduced, strict=True), before + 1):
-                self.pupil.lessons.push(Lesson(number, said, new))
+                self.pupil.lessons.push(UndoEntry(number, said, new))
         self._recent.clear()
 
     def _time_one(self, row: object) -> None:

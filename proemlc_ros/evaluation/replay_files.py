@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from proemlc_ros.classifier.matching import seconds
+from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.core import Classification
 from proemlc_ros.evaluation.replay_page import MEASURES
 from proemlc_ros.evaluation.result import Result
 from proemlc_ros.files import replace_text
-from proemlc_ros.teaching.matching import seconds
-from proemlc_ros.teaching.moments import Moment
 
 FORMAT_VERSION = 1
 
@@ -66,7 +66,7 @@ class PredictionFile(AbstractContextManager['PredictionFile']):
         """Close the file."""
         self._file.close()
 
-    def write(self, moment: Moment, said: Classification) -> None:
+    def write(self, moment: StampedVector, said: Classification) -> None:
         """Write the prediction for one feature vector."""
         scores = dict(zip(said.names, said.scores.tolist(), strict=True))
         self._table.writerow([seconds(moment.stamp), ';'.join(said.labels),

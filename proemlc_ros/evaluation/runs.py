@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.sources import Choice, find_sources
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.sources import TopicSelection, find_sources
+from proemlc_ros.classifier.matching import MatchingRules
 from proemlc_ros.evaluation.reading import BagToRead, Reading, ReadingBeside
 from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.evaluation.result import Result, result_of
-from proemlc_ros.teaching.matching import MatchingRules
 
 # Bytes of a recording from which on a process beside pays for its start.
 _LONG = 50_000_000
 
 
 @dataclass(frozen=True)
-class Recordings:
+class BagSet:
     """The recordings of a run and how to read them.
 
     Attributes:
@@ -35,7 +35,7 @@ class Recordings:
     """
 
     paths: Sequence[Path]
-    choice: Choice = field(default_factory=Choice)
+    choice: TopicSelection = field(default_factory=TopicSelection)
     rules: MatchingRules = field(default_factory=MatchingRules)
     best_effort: bool = False
     beside: bool = False
@@ -44,13 +44,13 @@ class Recordings:
         """Return the number of messages that a run reads."""
         total = 0
         for path in self.paths:
-            with Recording(path, self.best_effort) as bag:
+            with BagReader(path, self.best_effort) as bag:
                 total += find_sources(bag, self.choice).count
         return total
 
 
 def run(
-    recordings: Recordings, replay: Replay, name: str, progress: Callable[[int], None]
+    recordings: BagSet, replay: Replay, name: str, progress: Callable[[int], None]
 ) -> Result:
     """Play recordings to a model and return how it fared.
 
@@ -78,7 +78,7 @@ def run(
     return result_of(replay, name, start, time.perf_counter() - began, notes)
 
 
-def _reading(recordings: Recordings, path: Path, replay: Replay) -> Reading:
+def _reading(recordings: BagSet, path: Path, replay: Replay) -> Reading:
     bag = BagToRead(path, recordings.choice, recordings.best_effort,
                     replay.on_prediction is None)
     beside = recordings.beside and _size(path) >= _LONG and (os.cpu_count() or 1) > 1

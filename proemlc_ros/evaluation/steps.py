@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.bags.sources import Taught
+from proemlc_ros.classifier.matching import Answer
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector, Vector
+from proemlc_ros.classifier.validation import Validation, cause_of
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.intake import Intake, cause_of
-from proemlc_ros.teaching.matching import Answer
-from proemlc_ros.teaching.moments import Annotation, Moment, Vector
 
 # Annotations in a block, at most: as many as the learner notes together.
 BLOCK = 512
@@ -30,7 +29,7 @@ _END = 2**63
 
 
 @dataclass
-class Block:
+class AnnotationBlock:
     """Annotations in the order to be learnt in, each with its features; one entry each.
 
     Attributes:
@@ -82,9 +81,9 @@ class Block:
         return [Annotation(0, *said) for said in zip(
             self.labels, self.absent, self.complete, self.features, strict=True)]
 
-    def part(self, place: int) -> Block:
+    def part(self, place: int) -> AnnotationBlock:
         """Return a block with one annotation."""
-        return Block(self.features[place:place + 1], self.labels[place:place + 1],
+        return AnnotationBlock(self.features[place:place + 1], self.labels[place:place + 1],
                      self.absent[place:place + 1], self.complete[place:place + 1],
                      self.times[place:place + 1])
 
@@ -97,7 +96,7 @@ class Block:
         self.times.append(time)
 
 
-Step = Block | Moment | Event
+Step = AnnotationBlock | StampedVector | Event
 
 
 class Steps:
@@ -114,14 +113,14 @@ class Steps:
 
     """
 
-    def __init__(self, intake: Intake, known: Iterable[str] = (), vectors: bool = False) -> None:
+    def __init__(self, intake: Validation, known: Iterable[str] = (), vectors: bool = False) -> None:
         """Start with nothing waiting."""
         self.intake = intake
         self.vectors = vectors
         self.rejects: Counter[str] = Counter()
         self.vectors_seen = 0
         self._known = dict.fromkeys(known)
-        self._block = Block()
+        self._block = AnnotationBlock()
 
     def of(self, stream: Iterable[tuple[int, Taught]]) -> Iterator[Step]:
         """Yield the steps of one recording, from what it says and when."""
@@ -130,10 +129,10 @@ class Steps:
         for now, item in stream:
             if matcher.held:
                 self._collect(self.intake.expire(now), now)
-            if isinstance(item, Event) or (self.vectors and isinstance(item, Moment)):
+            if isinstance(item, Event) or (self.vectors and isinstance(item, StampedVector)):
                 yield from self._emptied()
             try:
-                if isinstance(item, Moment):
+                if isinstance(item, StampedVector):
                     self.intake.check(item)
                     self.vectors_seen += 1
                     if self.vectors:
@@ -174,7 +173,7 @@ class Steps:
 
     def _emptied(self) -> Iterator[Step]:
         if len(self._block):
-            block, self._block = self._block, Block()
+            block, self._block = self._block, AnnotationBlock()
             yield block
 
     def _follow(self, event: Event) -> None:

@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
@@ -24,7 +24,7 @@ from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.matched import MatchedAnnotations
 from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import Recordings
+from proemlc_ros.evaluation.runs import BagSet
 
 
 @dataclass
@@ -61,7 +61,7 @@ class BagSums:
                        self.notes + other.notes)
 
 
-def layer_model(recordings: Recordings, settings: dict[str, object]) -> ProEMLC:
+def layer_model(recordings: BagSet, settings: dict[str, object]) -> ProEMLC:
     """Return an untaught model whose hidden layer is fixed, by the first samples if need be.
 
     Raises:
@@ -81,7 +81,7 @@ def layer_model(recordings: Recordings, settings: dict[str, object]) -> ProEMLC:
     return model.empty_copy()
 
 
-def sums_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> BagSums:
+def sums_of_bag(model: ProEMLC, recordings: BagSet, path: Path) -> BagSums:
     """Add up what one recording teaches.
 
     A journal with events (undo, rename, …) is played as it happened.
@@ -92,7 +92,7 @@ def sums_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> BagSums:
         path: The recording.
 
     """
-    with Recording(path, recordings.best_effort) as bag:
+    with BagReader(path, recordings.best_effort) as bag:
         if bag.of_type(EVENT_TYPE):
             return _sums_of_journal(model, recordings, bag)
     matched = MatchedAnnotations(recordings, path, model)
@@ -102,20 +102,20 @@ def sums_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> BagSums:
     return BagSums(sums, matched.rejects, matched.extractor, matched.notes)
 
 
-def _sums_of_journal(model: ProEMLC, recordings: Recordings, bag: Recording) -> BagSums:
+def _sums_of_journal(model: ProEMLC, recordings: BagSet, bag: BagReader) -> BagSums:
     replay = Replay(model.copy(), True, recordings.rules)
     replay.play(find_sources(bag, recordings.choice).stream(bag))
     return BagSums(learnt_sums(replay.model), replay.all_rejects, replay.steps.intake.extractor,
                    [f'{bag.path.name}: {note}' for note in bag.notes])
 
 
-def evidence_of_bag(model: ProEMLC, recordings: Recordings, path: Path) -> Thresholds:
+def evidence_of_bag(model: ProEMLC, recordings: BagSet, path: Path) -> Thresholds:
     """Return what one recording says about thresholds to the model that learnt from it.
 
     Nothing for a journal with events: its evidence came up while it was played.
     """
     evidence = Thresholds(model.options.threshold)
-    with Recording(path, recordings.best_effort) as bag:
+    with BagReader(path, recordings.best_effort) as bag:
         if bag.of_type(EVENT_TYPE):
             return evidence
     for block in MatchedAnnotations(recordings, path, model):

@@ -14,8 +14,8 @@ import numpy as np
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector
 from proemlc_ros.features.joining import StampJoiner
-from proemlc_ros.features.rate_limit import RateLimit
 from proemlc_ros.features.sensor_arrays import sample_of, stamp_of
+from proemlc_ros.features.throttle import Throttle
 
 NANOSECONDS = 1_000_000_000
 
@@ -63,7 +63,7 @@ class FeaturePipeline:
         self.received: Counter[str] = Counter()
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._index = {sensor.name: index for index, sensor in enumerate(sensors)}
-        self._limits = [RateLimit(sensor.max_rate) for sensor in sensors]
+        self._limits = [Throttle(sensor.max_rate) for sensor in sensors]
         self._joiner: StampJoiner[tuple[str, Vector]] = StampJoiner(
             len(sensors), round(tolerance * NANOSECONDS), round(patience * NANOSECONDS))
 

@@ -16,8 +16,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import QosDurability
 
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.topics import Topic
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.topics import BagTopic
 from proemlc_ros.errors import BagError, ParameterError
 
 _POLL = 0.02
@@ -32,7 +32,7 @@ class BagPlayer(Node):
 
     """
 
-    def __init__(self, bag: Recording, context: Context | None = None) -> None:
+    def __init__(self, bag: BagReader, context: Context | None = None) -> None:
         """Make a publisher for each topic whose type is installed."""
         super().__init__('proemlc_player', context=context)
         self._bag = bag
@@ -106,7 +106,7 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
     """
     if not 0.0 < rate < float('inf'):
         raise ParameterError(f'the rate is {rate:g}; it must be above 0')
-    with Recording(path, best_effort) as bag:
+    with BagReader(path, best_effort) as bag:
         rclpy.init()
         try:
             player = BagPlayer(bag)
@@ -120,7 +120,7 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
             rclpy.try_shutdown()
 
 
-def _message_class(topic: Topic) -> type | None:
+def _message_class(topic: BagTopic) -> type | None:
     package, _, name = topic.type.partition('/msg/')
     try:
         return getattr(import_module(f'{package}.msg'), name)
@@ -128,7 +128,7 @@ def _message_class(topic: Topic) -> type | None:
         return None
 
 
-def _latched_topics(bag: Recording) -> set[str]:
+def _latched_topics(bag: BagReader) -> set[str]:
     """Return the topics whose publishers kept messages for late subscribers."""
     return {
         connection.topic for connection in bag.connections

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from proemlc_ros.teaching.classroom import Classroom
+from proemlc_ros.classifier.classifier import Classifier
 
 
 class ClassifierDiagnostics:
@@ -26,7 +26,7 @@ class ClassifierDiagnostics:
         self._node_name = node_name
         self._rejected = 0
 
-    def message(self, stamp: object, state: str, classroom: Classroom | None) -> DiagnosticArray:
+    def message(self, stamp: object, state: str, classroom: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
 
         Args:
@@ -49,7 +49,7 @@ class ClassifierDiagnostics:
         message.header.stamp = stamp
         return message
 
-    def _values(self, classroom: Classroom) -> Iterator[tuple[str, str]]:
+    def _values(self, classroom: Classifier) -> Iterator[tuple[str, str]]:
         statistics, session = classroom.statistics, classroom.session
         now = time.monotonic_ns()
         yield 'Feature rate (Hz)', f'{statistics.features.read(now):.2f}'

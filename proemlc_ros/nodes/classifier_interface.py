@@ -12,16 +12,15 @@ from typing import Any
 from rclpy.lifecycle import LifecycleNode
 from std_msgs.msg import Header
 
-from proemlc_ros.conversions import annotation_of, moment_of, stamp_of, vector_of
+from proemlc_ros.classifier.classifier import Classifier, VersionedPrediction
+from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.records import Annotation, Event, StampedVector
+from proemlc_ros.classifier.validation import cause_of, text_of
+from proemlc_ros.conversions import annotation_of, stamp_of, stamped_vector_of, vector_of
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.classifier_services import ClassifierServices
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
-from proemlc_ros.nodes.sparing_log import SparingLog
-from proemlc_ros.teaching.classroom import Classroom, Verdict
-from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.intake import cause_of, text_of
-from proemlc_ros.teaching.moments import Annotation, Moment
-from proemlc_ros.teaching.session import Learnt
+from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 
 class ClassifierInterface:
@@ -37,8 +36,8 @@ class ClassifierInterface:
         refusals: where refused messages are told.
     """
 
-    def __init__(self, node: LifecycleNode, values: SimpleNamespace, classroom: Classroom,
-                 refusals: SparingLog) -> None:
+    def __init__(self, node: LifecycleNode, values: SimpleNamespace, classroom: Classifier,
+                 refusals: ThrottledLog) -> None:
         self.active = False
         self._node = node
         self._classroom = classroom
@@ -69,14 +68,14 @@ class ClassifierInterface:
 
     def _on_features(self, message: Any) -> None:
         if self.active:
-            self._take(message.header, moment_of(message))
+            self._take(message.header, stamped_vector_of(message))
 
     def _on_array(self, message: Any) -> None:
         if self.active:
             header = Header(stamp=self._now())
-            self._take(header, Moment(stamp_of(header), vector_of(message.data)))
+            self._take(header, StampedVector(stamp_of(header), vector_of(message.data)))
 
-    def _take(self, header: Header, moment: Moment) -> None:
+    def _take(self, header: Header, moment: StampedVector) -> None:
         started = time.perf_counter_ns()
         classroom, topics = self._classroom, self.topics
         statistics = classroom.statistics
@@ -132,7 +131,7 @@ class ClassifierInterface:
         self.publish_labels()
         self.topics.publish_event(event)
 
-    def prediction(self, header: Header, verdict: Verdict) -> Any:
+    def prediction(self, header: Header, verdict: VersionedPrediction) -> Any:
         """Return the message of a verdict."""
         return self.topics.prediction(header, verdict)
 

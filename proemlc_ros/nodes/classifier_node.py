@@ -16,18 +16,18 @@ from rclpy.clock import Clock, ClockType, JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
+from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.resume import Resumed
+from proemlc_ros.classifier.validation import text_of
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes import process
 from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
 from proemlc_ros.nodes.classifier_interface import ClassifierInterface
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
-from proemlc_ros.nodes.open_classroom import apply_parameters, open_classroom
+from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.sparing_log import SparingLog
-from proemlc_ros.teaching.classroom import Classroom
-from proemlc_ros.teaching.intake import text_of
-from proemlc_ros.teaching.resuming import Resumed
+from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -52,10 +52,10 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._refusal_log = SparingLog(self.get_logger().warning, 0.0)
+        self._refusal_log = ThrottledLog(self.get_logger().warning, 0.0)
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
         self._refusal_log.period = self._table.values.warning_period
-        self._classroom: Classroom | None = None
+        self._classroom: Classifier | None = None
         self._interface: ClassifierInterface | None = None
         self._jump_handle: Any = None
         self._state_name = 'unconfigured'
@@ -82,7 +82,7 @@ class ClassifierNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the model directory, resume, and create the topics and services."""
         try:
-            self._classroom, resumed = open_classroom(
+            self._classroom, resumed = open_classifier(
                 self._table.values, self.get_fully_qualified_name(), RosMessages(),
                 self.get_logger().error)
         except (ProEMLCError, OSError) as error:

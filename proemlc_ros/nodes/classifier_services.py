@@ -11,15 +11,14 @@ from rclpy.node import Node
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
-from proemlc_ros.conversions import annotation_of, moment_of
+from proemlc_ros.classifier.classifier import Classifier, VersionedPrediction
+from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.validation import text_of
+from proemlc_ros.conversions import annotation_of, stamped_vector_of
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
-from proemlc_ros.teaching.classroom import Classroom, Verdict
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.intake import text_of
-from proemlc_ros.teaching.moments import Annotation
-from proemlc_ros.teaching.session import Learnt
 
 
 class Owner(Protocol):
@@ -39,7 +38,7 @@ class Owner(Protocol):
     def changed(self, event: Event) -> None:
         """Follow a change of the model."""
 
-    def prediction(self, header: object, verdict: Verdict) -> Any:
+    def prediction(self, header: object, verdict: VersionedPrediction) -> Any:
         """Return the message of a verdict."""
 
 
@@ -52,7 +51,7 @@ class ClassifierServices:
         classroom: what they act on.
     """
 
-    def __init__(self, node: Node, owner: Owner, classroom: Classroom) -> None:
+    def __init__(self, node: Node, owner: Owner, classroom: Classifier) -> None:
         self._node = node
         self._owner = owner
         self._classroom = classroom
@@ -95,7 +94,7 @@ class ClassifierServices:
         if not self._owner.active:
             return _fill(response, False, _NOT_ACTIVE)
         try:
-            verdict = self._classroom.classify(moment_of(request.features))
+            verdict = self._classroom.classify(stamped_vector_of(request.features))
         except ProEMLCError as error:
             self._owner.refused(error)
             return _fill(response, False, text_of(error))

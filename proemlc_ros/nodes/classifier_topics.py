@@ -13,6 +13,10 @@ from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float32MultiArray
 
+from proemlc_ros.classifier.classifier import ClassifierQuestion, VersionedPrediction
+from proemlc_ros.classifier.queries import candidates, explain
+from proemlc_ros.classifier.records import Annotation, Event
+from proemlc_ros.classifier.versioned_model import LabelState
 from proemlc_ros.conversions import annotation_message, event_message
 from proemlc_ros.msg import (
     FeatureVector,
@@ -22,15 +26,10 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
-from proemlc_ros.nodes.qos_watch import QosWatch
+from proemlc_ros.nodes.qos_check import QosCheck
 from proemlc_ros.nodes.receiver import Receiver
 from proemlc_ros.nodes.ros_messages import RosMessages, float_array
 from proemlc_ros.nodes.vision import VisionPublisher
-from proemlc_ros.teaching.classroom import Question, Verdict
-from proemlc_ros.teaching.events import Event
-from proemlc_ros.teaching.moments import Annotation
-from proemlc_ros.teaching.pupil import LabelState
-from proemlc_ros.teaching.queries import candidates, explain
 
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5
@@ -73,16 +72,16 @@ class ClassifierTopics:
         self._features = Receiver(
             node, _INPUTS[values.input_type], '~/features', on_features, asked)
         self._watches = [
-            QosWatch(node, self.predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
-            QosWatch(node, self._features.topic_name, asked, False, _FEATURES_ADVICE),
-            QosWatch(node, self._annotations.topic_name, reliable, False, _ANNOTATIONS_ADVICE)]
+            QosCheck(node, self.predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
+            QosCheck(node, self._features.topic_name, asked, False, _FEATURES_ADVICE),
+            QosCheck(node, self._annotations.topic_name, reliable, False, _ANNOTATIONS_ADVICE)]
 
     def look_around(self) -> None:
         """Warn of others whose QoS does not fit."""
         for watch in self._watches:
             watch.look()
 
-    def prediction(self, header: Any, verdict: Verdict) -> Prediction:
+    def prediction(self, header: Any, verdict: VersionedPrediction) -> Prediction:
         """Return the message of a verdict."""
         message, found = Prediction(), verdict.found
         message.header = header
@@ -101,7 +100,7 @@ class ClassifierTopics:
         message.header.stamp = stamp
         self.labels.publish(message)
 
-    def publish_query(self, header: Any, question: Question) -> None:
+    def publish_query(self, header: Any, question: ClassifierQuestion) -> None:
         """Ask the operator."""
         found = question.verdict.found
         columns = candidates(found.scores)

@@ -15,8 +15,8 @@ from proemlc_ros.errors import ParameterError
 from proemlc_ros.nodes.operator_camera import Camera
 from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
 from proemlc_ros.nodes.parameter_table import Declared
-from proemlc_ros.operator.pictures import Picture, PictureBook
-from proemlc_ros.operator.robot import Topic
+from proemlc_ros.operator.classifier_view import ViewPart
+from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.web.access import Access
 from proemlc_ros.operator.web.server import Dashboard, Settings
 
@@ -46,7 +46,7 @@ class DashboardNode(OperatorNode):
         """
         super().__init__('dashboard', PARAMETERS, **node_options)
         settings = self.settings
-        self.pictures = PictureBook()
+        self.pictures = PictureCache()
         self.tls = tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(
@@ -57,10 +57,10 @@ class DashboardNode(OperatorNode):
                         lambda picture: self.post(self._on_picture, picture))
         self.topics.before_sight = camera.show
 
-    def _on_picture(self, picture: Picture) -> None:
+    def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
         if self.robot.sight is None:
-            self.dashboard.changed(Topic.PICTURE)
+            self.dashboard.changed(ViewPart.PICTURE)
 
     async def open(self) -> None:
         """Start to serve, and say where.

@@ -18,16 +18,16 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from proemlc_ros.conversions import annotation_message, moment_of, stamp_of
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.conversions import annotation_message, stamp_of, stamped_vector_of
 from proemlc_ros.demo.curriculum import Curriculum, Timetable
-from proemlc_ros.demo.diary import Diary, Slip
-from proemlc_ros.demo.operator_script import Deed, OperatorScript, Step
+from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript, Step
+from proemlc_ros.demo.run_log import OperatorMistake, RunLog
 from proemlc_ros.msg import FeatureVector, LabelSet, Prediction
 from proemlc_ros.nodes.demo_camera import PARAMETERS
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, Predict, SaveModel
-from proemlc_ros.teaching.moments import Annotation
 
 OUTPUT = Declared('output', '', 'folder for what the operator writes down')
 MODEL_FILE = 'table_top.npz'
@@ -50,7 +50,7 @@ class DemoOperator(Node):
             exam_pictures=values.exam_pictures)
         self._timetable = Timetable(values.start, values.rate)
         self._script = OperatorScript(self._curriculum)
-        self._diary = Diary(Path(values.output), self._curriculum)
+        self._diary = RunLog(Path(values.output), self._curriculum)
         self._known: tuple[str, ...] = ()
         self._vectors: dict[int, FeatureVector] = {}
         self._last_prediction = 0.0
@@ -81,7 +81,7 @@ class DemoOperator(Node):
         self._tell()
 
     async def _do(self, step: Step) -> None:
-        if step.deed is Deed.ERR:
+        if step.deed is OperatorAction.ERR:
             await self._err_and_undo(step)
             return
         response = await self._annotate.call_async(self._annotation(step))
@@ -97,7 +97,7 @@ class DemoOperator(Node):
         during = await self._scores(step)
         undone = await self._undo.call_async(Trigger.Request())
         after = await self._scores(step)
-        self._diary.slip = Slip(step.picture.number, step.labels, undone.message, len(before),
+        self._diary.slip = OperatorMistake(step.picture.number, step.labels, undone.message, len(before),
                                 len(during), len(after), difference(before, after))
 
     async def _scores(self, step: Step) -> list[float]:
@@ -150,7 +150,7 @@ class DemoOperator(Node):
         self._wake()
 
     def _vector_table(self) -> dict[int, np.ndarray]:
-        return {number: moment_of(message).data
+        return {number: stamped_vector_of(message).data
                 for number, message in sorted(self._vectors.items())}
 
 

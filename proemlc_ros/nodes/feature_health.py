@@ -8,8 +8,8 @@ from collections.abc import Collection
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from proemlc_ros.classifier.statistics import RateMeter
 from proemlc_ros.features.pipeline import FeaturePipeline, Sensor
-from proemlc_ros.teaching.statistics import RateMeter
 
 
 class FeatureHealth:

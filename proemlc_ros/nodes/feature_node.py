@@ -21,7 +21,8 @@ from rclpy.qos import (
     qos_profile_sensor_data,
 )
 
-from proemlc_ros.conversions import moment_message
+from proemlc_ros.classifier.records import StampedVector
+from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
@@ -29,8 +30,7 @@ from proemlc_ros.nodes.feature_health import FeatureHealth
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.sparing_log import SparingLog
-from proemlc_ros.teaching.moments import Moment
+from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 # The classifier of the default name, in the same namespace, listens here.
 FEATURES_TOPIC = 'proemlc/features'
@@ -54,7 +54,7 @@ class FeatureNode(Node):
         parameters = declare_pipeline(self)
         self._pipeline = parameters.pipeline
         self._health = FeatureHealth(self._pipeline, self.get_fully_qualified_name())
-        self._warnings = SparingLog(self.get_logger().warning, parameters.warning_period)
+        self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
         self._publisher = self.create_publisher(
             FeatureVector, FEATURES_TOPIC, qos_profile_sensor_data)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -119,8 +119,8 @@ class FeatureNode(Node):
 
 def feature_message(sample: FeatureSample) -> FeatureVector:
     """Return the message of a joined sample."""
-    moment = Moment(sample.stamp, sample.values, sample.extractor)
-    return moment_message(RosMessages(), moment, sample.frame_id)
+    moment = StampedVector(sample.stamp, sample.values, sample.extractor)
+    return feature_vector_message(RosMessages(), moment, sample.frame_id)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES, sample_of, stamp_of
-from proemlc_ros.operator.pictures import Picture, jpeg_of
+from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
 
 # Late pictures are of no use.
 NEWEST = QoSProfile(depth=2, history=HistoryPolicy.KEEP_LAST,
@@ -44,7 +44,7 @@ class Camera:
     """
 
     def __init__(self, node: Node, topic: str, max_rate: float, max_side: int,
-                 give: Callable[[Picture], None]) -> None:
+                 give: Callable[[CameraPicture], None]) -> None:
         self._node = node
         self._wanted = node.resolve_topic_name(topic) if topic else ''
         self._period = 1 / max_rate
@@ -69,7 +69,7 @@ class Camera:
         except BadSensorDataError as error:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
             return
-        self._give(Picture(stamp_of(message), jpeg_of(pixels, self._max_side)))
+        self._give(CameraPicture(stamp_of(message), jpeg_of(pixels, self._max_side)))
 
     def _look(self) -> None:
         """Look for the camera, and again when its publishers are gone."""

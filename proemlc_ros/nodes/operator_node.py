@@ -23,7 +23,7 @@ from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.nodes.operator_topics import OperatorTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.process import MISTAKES, in_one_line
-from proemlc_ros.operator.robot import Robot
+from proemlc_ros.operator.classifier_view import ClassifierView
 
 # Seconds between looks at whether the classifier's services are there.
 LOOK = 0.5
@@ -48,7 +48,7 @@ class OperatorNode(Node):
         super().__init__(name, **node_options)
         self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
         classifier = self.settings.classifier
-        self.robot = Robot()
+        self.robot = ClassifierView()
         self._loop = asyncio.get_running_loop()
         self.topics = OperatorTopics(self, classifier, self.robot, self.post)
         self.actions = OperatorServices(self, classifier, self.robot)

@@ -12,15 +12,17 @@ from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from proemlc_ros.conversions import annotation_message, moment_message, sight_of
+from proemlc_ros.classifier.records import Annotation, EventKind, StampedPrediction
+from proemlc_ros.conversions import (
+    annotation_message,
+    feature_vector_message,
+    stamped_prediction_of,
+)
 from proemlc_ros.errors import ClassifierUnavailableError
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.operator.actions import Outcome
-from proemlc_ros.operator.robot import Connection, Robot
+from proemlc_ros.operator.actions import ActionResult
+from proemlc_ros.operator.classifier_view import ClassifierView, Connection
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
-from proemlc_ros.teaching.events import EventKind
-from proemlc_ros.teaching.moments import Annotation
-from proemlc_ros.teaching.statements import Sight
 
 # Seconds to wait for an answer; saving a large model to a slow card takes the longest.
 PATIENCE = 30.0
@@ -37,7 +39,7 @@ class OperatorServices:
         robot: the shared picture.
     """
 
-    def __init__(self, node: Node, classifier: str, robot: Robot) -> None:
+    def __init__(self, node: Node, classifier: str, robot: ClassifierView) -> None:
         self._robot = robot
         self._messages = RosMessages()
 
@@ -57,54 +59,54 @@ class OperatorServices:
         """Whether the classifier offers its services."""
         return bool(self._annotate.service_is_ready())
 
-    async def annotate(self, annotation: Annotation) -> Outcome:
+    async def annotate(self, annotation: Annotation) -> ActionResult:
         """Teach; done only once the annotation is durable."""
         message = annotation_message(self._messages, annotation)
         response = await self._call(self._annotate, Annotate.Request(annotation=message))
         if response.success:
             self._robot.on_taught(annotation, echo=False)
-        return Outcome(response.success, response.message)
+        return ActionResult(response.success, response.message)
 
-    async def undo(self, who: str) -> Outcome:
+    async def undo(self, who: str) -> ActionResult:
         """Take back the last annotation."""
         return await self._change(EventKind.UNDO, who, self._undo, Trigger.Request())
 
-    async def rename(self, who: str, label: str, new_label: str) -> Outcome:
+    async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
         """Give a label another name."""
         return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
             label=label, new_label=new_label))
 
-    async def remove(self, who: str, label: str) -> Outcome:
+    async def remove(self, who: str, label: str) -> ActionResult:
         """Forget a label."""
         return await self._change(
             EventKind.REMOVE, who, self._remove, RemoveLabel.Request(label=label))
 
-    async def save(self, who: str, file_name: str) -> Outcome:
+    async def save(self, who: str, file_name: str) -> ActionResult:
         """Write the model to a file."""
         response = await self._call(self._save, SaveModel.Request(file_name=file_name))
         if response.success:
             # Saving changes nothing, so that the classifier does not announce it.
             self._robot.note(who, 'saved the model')
-        return Outcome(response.success, response.message)
+        return ActionResult(response.success, response.message)
 
-    async def load(self, who: str, file_name: str) -> Outcome:
+    async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
         return await self._change(
             EventKind.LOAD, who, self._load, LoadModel.Request(file_name=file_name))
 
-    async def predict(self, stamp: int) -> Sight | None:
+    async def predict(self, stamp: int) -> StampedPrediction | None:
         """Return what the classifier now says of a held moment; None where it cannot."""
         moment = self._robot.moments.find(stamp)
         if moment is None:
             return None
-        request = Predict.Request(features=moment_message(self._messages, moment))
+        request = Predict.Request(features=feature_vector_message(self._messages, moment))
         try:
             response = await self._call(self._predict, request)
         except ClassifierUnavailableError:
             return None
-        return sight_of(response.prediction) if response.success else None
+        return stamped_prediction_of(response.prediction) if response.success else None
 
-    async def _change(self, kind: EventKind, who: str, client: Client, request: Any) -> Outcome:
+    async def _change(self, kind: EventKind, who: str, client: Client, request: Any) -> ActionResult:
         """Call a service whose effect the classifier announces to everybody."""
         self._robot.expect(kind, who)
         try:
@@ -114,7 +116,7 @@ class OperatorServices:
             raise
         if not response.success:
             self._robot.expect(kind, '')
-        return Outcome(response.success, response.message)
+        return ActionResult(response.success, response.message)
 
     async def _call(self, client: Client, request: Any) -> Any:
         """Call a service and wait for its answer.

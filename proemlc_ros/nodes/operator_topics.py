@@ -16,10 +16,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from proemlc_ros.conversions import (
     annotation_of,
     event_of,
-    label_table_of,
-    moment_of,
-    question_of,
-    sight_of,
+    label_state_of,
+    query_of,
+    stamped_prediction_of,
+    stamped_vector_of,
 )
 from proemlc_ros.msg import (
     FeatureVector,
@@ -29,7 +29,7 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
-from proemlc_ros.operator.robot import Health, Robot
+from proemlc_ros.operator.classifier_view import ClassifierView, Health
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=50)
@@ -49,7 +49,7 @@ class OperatorTopics:
         post: runs a function with arguments in the thread that owns the picture.
     """
 
-    def __init__(self, node: Node, classifier: str, robot: Robot, post: Post) -> None:
+    def __init__(self, node: Node, classifier: str, robot: ClassifierView, post: Post) -> None:
         self._robot = robot
         self._post = post
         # Called with the stamp of each prediction, in the node's thread, before it is posted.
@@ -69,18 +69,18 @@ class OperatorTopics:
         self.classifier = labels.topic_name.rpartition('/')[0]
 
     def _on_features(self, message: FeatureVector) -> None:
-        self._post(self._robot.on_moment, moment_of(message))
+        self._post(self._robot.on_moment, stamped_vector_of(message))
 
     def _on_prediction(self, message: Prediction) -> None:
-        sight = sight_of(message)
+        sight = stamped_prediction_of(message)
         self.before_sight(sight.stamp)
         self._post(self._robot.on_sight, sight, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
-        self._post(self._robot.on_labels, label_table_of(message))
+        self._post(self._robot.on_labels, label_state_of(message))
 
     def _on_query(self, message: LabelQuery) -> None:
-        self._post(self._robot.on_question, question_of(message))
+        self._post(self._robot.on_question, query_of(message))
 
     def _on_learnt(self, message: LabelAnnotation) -> None:
         self._post(self._robot.on_taught, annotation_of(message))

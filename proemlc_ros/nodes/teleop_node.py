@@ -17,7 +17,7 @@ from typing import Any
 
 from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
 from proemlc_ros.nodes.parameter_table import Declared
-from proemlc_ros.operator.desk import Desk
+from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal
 from proemlc_ros.operator.terminal.view import View
@@ -33,7 +33,7 @@ class TeleopNode(OperatorNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('teleop', PARAMETERS, **node_options)
         annotator = self.settings.annotator or user_name()
-        self.console = Console(self.robot, Desk(self.robot.moments, annotator), self.actions)
+        self.console = Console(self.robot, AnnotationDraft(self.robot.moments, annotator), self.actions)
 
 
 async def teach(window: curses.window) -> None:

@@ -8,11 +8,11 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from proemlc_ros.teaching.events import Event, EventKind
+from proemlc_ros.classifier.records import Event, EventKind
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ActivityEntry:
     """One change of the model.
 
     Args:
@@ -32,7 +32,7 @@ class ActivityLog:
     """The last deeds, newest last."""
 
     def __init__(self, max_count: int = 50) -> None:
-        self._deeds: deque[Deed] = deque(maxlen=max_count)
+        self._deeds: deque[ActivityEntry] = deque(maxlen=max_count)
         self._count = 0
 
     @property
@@ -41,14 +41,14 @@ class ActivityLog:
         return self._count
 
     @property
-    def deeds(self) -> list[Deed]:
+    def deeds(self) -> list[ActivityEntry]:
         """The deeds, oldest first."""
         return list(self._deeds)
 
-    def add(self, who: str, text: str) -> Deed:
+    def add(self, who: str, text: str) -> ActivityEntry:
         """Note a deed and return it."""
         self._count += 1
-        deed = Deed(self._count, time.time(), who, text)
+        deed = ActivityEntry(self._count, time.time(), who, text)
         self._deeds.append(deed)
         return deed
 

@@ -18,7 +18,7 @@ TOLERANCE = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class CameraPicture:
     """A JPEG and when it was taken, in nanoseconds."""
 
     stamp: int
@@ -46,16 +46,16 @@ def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> byt
     return data.tobytes()
 
 
-class PictureBook:
+class PictureCache:
     """The pictures of the last seconds, and those that belong to held moments."""
 
     def __init__(self, max_count: int = 100, max_held: int = 200) -> None:
         self._max_count = max_count
         self._max_held = max_held
-        self._flow: OrderedDict[int, Picture] = OrderedDict()
-        self._held: OrderedDict[int, Picture] = OrderedDict()
+        self._flow: OrderedDict[int, CameraPicture] = OrderedDict()
+        self._held: OrderedDict[int, CameraPicture] = OrderedDict()
 
-    def add(self, picture: Picture) -> None:
+    def add(self, picture: CameraPicture) -> None:
         """Take in a picture."""
         self._flow.pop(picture.stamp, None)
         self._flow[picture.stamp] = picture
@@ -63,16 +63,16 @@ class PictureBook:
             self._flow.popitem(last=False)
 
     @property
-    def newest(self) -> Picture | None:
+    def newest(self) -> CameraPicture | None:
         """The picture that came last, or None."""
         return next(reversed(self._flow.values()), None)
 
-    def newest_among(self, stamps: Container[int]) -> Picture | None:
+    def newest_among(self, stamps: Container[int]) -> CameraPicture | None:
         """Return the picture that came last of those with one of the stamps, or None."""
         return next((picture for picture in reversed(self._flow.values())
                      if picture.stamp in stamps), None)
 
-    def nearest(self, stamp: int) -> Picture | None:
+    def nearest(self, stamp: int) -> CameraPicture | None:
         """Return the picture taken nearest to a moment, or None where there is none near."""
         exact = self._flow.get(stamp)
         if exact is not None:
@@ -90,6 +90,6 @@ class PictureBook:
         if len(self._held) > self._max_held:
             self._held.popitem(last=False)
 
-    def find(self, stamp: int) -> Picture | None:
+    def find(self, stamp: int) -> CameraPicture | None:
         """Return the picture of a held moment, or the nearest recent one."""
         return self._held.get(stamp) or self.nearest(stamp)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings for the tests."""
+"""BagSet for the tests."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.annotating import annotate_bag
 from proemlc_ros.bags.label_spans import read_label_spans
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
 from proemlc_ros.errors import BagError, LabelFileError
 
@@ -19,10 +19,10 @@ TEXT = """start,end,labels
 
 
 def annotated(path, spans, target, topic='/scan', **options):
-    with Recording(path) as bag:
+    with BagReader(path) as bag:
         count = annotate_bag(bag, target, spans, bag.topic(topic), **options)
         original = bag.count
-    with Recording(target) as bag:
+    with BagReader(target) as bag:
         said = [annotation_of(record.message)
                 for record in bag.records([bag.topic('/proemlc/annotations')])]
         stamps = [(record.time, record.message.header.stamp)
@@ -79,8 +79,8 @@ def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
     spans = spans_of(tmp_path, 'time,labels\n5,wall\n')
     said, _ = annotated(shared / 'bags' / 'webots_walker', spans, tmp_path / 'out')
     assert len(said) == 1
-    with (Recording(shared / 'bags' / 'webots_walker') as before,
-          Recording(tmp_path / 'out') as after):
+    with (BagReader(shared / 'bags' / 'webots_walker') as before,
+          BagReader(tmp_path / 'out') as after):
         counts = {topic.name: topic.count for topic in after.topics}
         for topic in before.topics:
             if topic.count:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from proemlc_ros import conversions
 from proemlc_ros.bags.cdr import read_annotation, read_moment
 from proemlc_ros.bags.definitions import RosbagsMessages
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.classifier.records import Annotation, StampedVector
 
 MESSAGES = RosbagsMessages()
 stamps = st.integers(0, 2**31 * 10**9 - 1)
@@ -21,7 +21,7 @@ vectors = st.lists(st.floats(width=32, allow_nan=False), max_size=9).map(
 
 
 def features_data(moment, frame_id=''):
-    message = conversions.moment_message(MESSAGES, moment, frame_id)
+    message = conversions.feature_vector_message(MESSAGES, moment, frame_id)
     return MESSAGES.serialize(message, conversions.FEATURES_TYPE)
 
 
@@ -33,8 +33,8 @@ def annotation_data(annotation):
 @given(stamps, vectors, texts, texts)
 @settings(deadline=None)
 def test_feature_vectors(stamp, values, extractor, frame_id):
-    data = features_data(Moment(stamp, values, extractor), frame_id)
-    expected = conversions.moment_of(MESSAGES.deserialize(data, conversions.FEATURES_TYPE))
+    data = features_data(StampedVector(stamp, values, extractor), frame_id)
+    expected = conversions.stamped_vector_of(MESSAGES.deserialize(data, conversions.FEATURES_TYPE))
     found = read_moment(data)
     assert (found.stamp, found.extractor) == (expected.stamp, expected.extractor)
     np.testing.assert_array_equal(found.data, expected.data)
@@ -63,7 +63,7 @@ def test_whatever_is_not_plain_is_left_to_the_library(data):
     changed = bytes(changed[:data.draw(st.integers(0, len(changed)))])
     for read, convert, name in (
             (read_annotation, conversions.annotation_of, conversions.ANNOTATION_TYPE),
-            (read_moment, conversions.moment_of, conversions.FEATURES_TYPE)):
+            (read_moment, conversions.stamped_vector_of, conversions.FEATURES_TYPE)):
         found = read(changed)
         if found is not None:
             expected = convert(MESSAGES.deserialize(changed, name))
@@ -71,7 +71,7 @@ def test_whatever_is_not_plain_is_left_to_the_library(data):
 
 
 def test_big_endian_is_left_to_the_library():
-    message = conversions.moment_message(MESSAGES, Moment(5, np.ones(2, np.float32)))
+    message = conversions.feature_vector_message(MESSAGES, StampedVector(5, np.ones(2, np.float32)))
     data = bytes(MESSAGES.store.serialize_cdr(
         message, conversions.FEATURES_TYPE, little_endian=False))
     assert read_moment(data) is None
@@ -80,5 +80,5 @@ def test_big_endian_is_left_to_the_library():
 
 @pytest.mark.parametrize('extra', [1, 4, 9])
 def test_bytes_too_many(extra):
-    data = features_data(Moment(5, np.ones(2, np.float32), 'x/1')) + bytes(extra)
+    data = features_data(StampedVector(5, np.ones(2, np.float32), 'x/1')) + bytes(extra)
     assert (read_moment(data) is None) == (extra > 3)

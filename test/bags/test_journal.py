@@ -13,9 +13,8 @@ import pytest
 
 from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.errors import JournalError
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.moments import Annotation
 
 MESSAGES = RosbagsMessages()
 

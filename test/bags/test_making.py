@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings we write, read by the library rosbags alone."""
+"""BagSet we write, read by the library rosbags alone."""
 
 import json
 import os

@@ -7,39 +7,39 @@ import pytest
 from rosbags.rosbag2 import Writer
 
 from proemlc_ros.bags.definitions import RosbagsMessages
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sensors import extracting
-from proemlc_ros.bags.sources import FLOAT_ARRAY_TYPE, Choice, find_sources
+from proemlc_ros.bags.sources import FLOAT_ARRAY_TYPE, TopicSelection, find_sources
 from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.errors import BagError, ExtractorError
-from proemlc_ros.teaching.moments import Annotation, Moment
 
 VALUES = np.arange(3, dtype=np.float32)
 
 
 def taught(path, choice=None):
-    with Recording(path) as bag:
+    with BagReader(path) as bag:
         return list(find_sources(bag, choice).stream(bag))
 
 
 def test_several_topics_of_features_must_be_told_apart(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(Moment(5, VALUES), 1, '/left')
-        bag.write_moment(Moment(6, VALUES), 2, '/right')
+        bag.write_moment(StampedVector(5, VALUES), 1, '/left')
+        bag.write_moment(StampedVector(6, VALUES), 2, '/right')
     with pytest.raises(BagError, match=r'/left, /right; name one: --features'):
         taught(tmp_path / 'bag')
-    ((time, moment),) = taught(tmp_path / 'bag', Choice(features='/right'))
+    ((time, moment),) = taught(tmp_path / 'bag', TopicSelection(features='/right'))
     assert (time, moment.stamp) == (2, 6)
 
 
 def test_annotations_of_one_topic_only(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(Moment(5, VALUES), 1)
+        bag.write_moment(StampedVector(5, VALUES), 1)
         bag.write_annotation(Annotation(5, ('mine',)), 2, '/mine')
         bag.write_annotation(Annotation(5, ('yours',)), 3, '/yours')
     both = [item.labels for _, item in taught(tmp_path / 'bag') if isinstance(item, Annotation)]
     assert both == [('mine',), ('yours',)]
-    one = [item.labels for _, item in taught(tmp_path / 'bag', Choice(annotations='/mine'))
+    one = [item.labels for _, item in taught(tmp_path / 'bag', TopicSelection(annotations='/mine'))
            if isinstance(item, Annotation)]
     assert one == [('mine',)]
 
@@ -57,7 +57,7 @@ def test_arrays_without_a_header_get_the_time_of_their_arrival(tmp_path):
         layout = made.new('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
         yield 77, made.new(FLOAT_ARRAY_TYPE, layout=layout, data=VALUES)
     write_plain(tmp_path / 'bag', FLOAT_ARRAY_TYPE, messages)
-    ((time, moment),) = taught(tmp_path / 'bag', Choice(features='/topic'))
+    ((time, moment),) = taught(tmp_path / 'bag', TopicSelection(features='/topic'))
     assert time == moment.stamp == 77
     np.testing.assert_array_equal(moment.data, VALUES)
 
@@ -78,7 +78,7 @@ def test_annotations_that_carry_features_need_no_others(tmp_path):
 
 
 def test_the_sensor_must_be_named_where_there_are_several(shared):
-    with (Recording(shared / 'bags' / 'klintan_sample', best_effort=True) as bag,
+    with (BagReader(shared / 'bags' / 'klintan_sample', best_effort=True) as bag,
           pytest.raises(BagError, match=r'/image.*--extract TOPIC=EXTRACTOR')):
         find_sources(bag)
 
@@ -87,9 +87,9 @@ def test_the_sensor_must_be_named_where_there_are_several(shared):
     ('/scan', 'magic', ExtractorError), ('/scan', 'colour_moments', ExtractorError),
     ('/none', 'laser_profile', BagError)])
 def test_extractors_that_do_not_fit(shared, topic, extractor, error):
-    with (Recording(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag,
+    with (BagReader(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag,
           pytest.raises(error)):
-        find_sources(bag, Choice(sensors=lambda bag: extracting(bag, {topic: extractor})))
+        find_sources(bag, TopicSelection(sensors=lambda bag: extracting(bag, {topic: extractor})))
 
 
 def test_bad_sensor_messages_are_counted_and_left_out(tmp_path):
@@ -103,7 +103,7 @@ def test_bad_sensor_messages_are_counted_and_left_out(tmp_path):
                 range_max=10.0, ranges=np.array(ranges, np.float32),
                 intensities=np.empty(0, np.float32))
     write_plain(tmp_path / 'bag', 'sensor_msgs/msg/LaserScan', messages)
-    with Recording(tmp_path / 'bag') as bag:
+    with BagReader(tmp_path / 'bag') as bag:
         sources = find_sources(bag)
         found = list(sources.stream(bag))
     assert len(found) == 1 and sum(sources.rejects.values()) == 1

@@ -7,14 +7,14 @@ import json
 import pytest
 from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.teaching.moments import Annotation
 
 
 def labels_over_time(path):
-    with Recording(path) as bag:
+    with BagReader(path) as bag:
         return [item.labels for _, item in find_sources(bag).stream(bag)
                 if isinstance(item, Annotation)]
 
@@ -76,7 +76,7 @@ def test_recordings_of_other_people_from_info_to_evaluation(proemlc, shared, tmp
     topic, extractor, options = RECORDINGS[name]
     code, out, _ = proemlc('info', path)
     assert code == 0 and topic in out
-    with Recording(path, best_effort=True) as bag:
+    with BagReader(path, best_effort=True) as bag:
         length = (bag.end - bag.start) / 1e9
     (tmp_path / 'labels.csv').write_text(
         f'start,end,labels\n0,{0.6 * length},room\n{length / 4},{length},door;wall\n')

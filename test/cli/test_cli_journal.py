@@ -11,9 +11,8 @@ from ruamel.yaml import YAML
 
 from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.moments import Annotation
 
 SETTINGS = {'hidden_size': 40, 'activation': 'relu', 'scaling': 'none'}
 SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.thresholds import CANDIDATES, Choice, Thresholds, best_choice
+from proemlc_ros.core.thresholds import CANDIDATES, DecisionRule, Thresholds, best_choice
 
 RANDOM = np.random.default_rng(0)
 
@@ -32,7 +32,7 @@ def evidence(count=200, labels=5, empty=0.3):
 
 
 def figures_of_all(scores, present):
-    return {Choice(float(threshold), at_least): judged(Choice(threshold, at_least), scores,
+    return {DecisionRule(float(threshold), at_least): judged(DecisionRule(threshold, at_least), scores,
                                                        present)
             for threshold in CANDIDATES for at_least in (0, 1)}
 
@@ -69,8 +69,8 @@ def one_label_a_sample(right):
 def test_least_errors_name_a_label_unless_that_is_clearly_more_often_wrong(right, at_least, named):
     """A forced label is wrong twice or right: 104 errors are nearly the 100 of silence."""
     scores, present = one_label_a_sample(right)
-    assert judged(Choice(1.0, 1), scores, present) == (right / 100, 2.0 - right / 50)
-    assert judged(Choice(1.0, 0), scores, present) == (0.0, 1.0)
+    assert judged(DecisionRule(1.0, 1), scores, present) == (right / 100, 2.0 - right / 50)
+    assert judged(DecisionRule(1.0, 0), scores, present) == (0.0, 1.0)
     assert best_choice(scores, present).at_least == 1
     found = best_choice(scores, present, 'learnt_hamming')
     assert found.at_least == at_least
@@ -99,24 +99,24 @@ def test_zero_stays_zero():
     for row, shown in zip(*evidence()):
         thresholds.observe(row, shown)
     thresholds.take_back(row, shown)
-    assert thresholds.choice == Choice(0.0, 0)
+    assert thresholds.choice == DecisionRule(0.0, 0)
 
 
 def test_without_evidence_the_best_label_is_named():
     thresholds = Thresholds('learnt')
-    assert thresholds.choice == Choice(0.0, 1)
+    assert thresholds.choice == DecisionRule(0.0, 1)
     for _ in range(9):
         thresholds.observe(np.array([-0.5]), np.array([True]))
-    assert thresholds.choice == Choice(0.0, 1)
+    assert thresholds.choice == DecisionRule(0.0, 1)
     thresholds.observe(np.array([-0.5]), np.array([True]))
     assert thresholds.choice.threshold < -0.5
 
 
 def test_labels_not_yet_seen_are_never_predicted():
     scores = np.array([[-np.inf, -0.9], [-np.inf, -np.inf]])
-    np.testing.assert_array_equal(Choice(0.0, 1).decide(scores), [[False, True], [False, False]])
-    np.testing.assert_array_equal(Choice(0.0, 0).decide(scores), np.zeros((2, 2)))
-    assert Choice(0.0, 1).decide(np.zeros((2, 0))).shape == (2, 0)
+    np.testing.assert_array_equal(DecisionRule(0.0, 1).decide(scores), [[False, True], [False, False]])
+    np.testing.assert_array_equal(DecisionRule(0.0, 0).decide(scores), np.zeros((2, 2)))
+    assert DecisionRule(0.0, 1).decide(np.zeros((2, 0))).shape == (2, 0)
 
 
 @settings(max_examples=30, deadline=None)

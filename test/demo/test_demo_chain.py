@@ -10,8 +10,8 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.diary import read_session
-from proemlc_ros.demo.outcome import Outcome
+from proemlc_ros.demo.losses import StreamLosses
+from proemlc_ros.demo.run_log import read_session
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_proces
     # A lossy topic on a busy machine may lose a few pictures, never an annotation.
     assert len(session.records) > 0.9 * len(curriculum.pictures)
     assert session.refusals == []
-    outcome = Outcome(curriculum, session.records)
+    outcome = StreamLosses(curriculum, session.records)
     for name, (first, last) in zip(curriculum.labels, outcome.lesson_losses()):
         assert last < first, f'the loss did not fall in the lesson of {name}'
     model = ProEMLC.load(folder / 'model' / 'table_top.npz')

@@ -5,13 +5,13 @@
 import numpy as np
 import pytest
 
+from proemlc_ros.demo.batch_comparison import BatchComparison
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.diary import Diary, Slip, read_session
 from proemlc_ros.demo.display import Display, status_line
-from proemlc_ros.demo.judgement import Judgement
-from proemlc_ros.demo.operator_script import Deed, OperatorScript
-from proemlc_ros.demo.outcome import Outcome, rolling_mean
+from proemlc_ros.demo.losses import StreamLosses, rolling_mean
+from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript
 from proemlc_ros.demo.report import write_report
+from proemlc_ros.demo.run_log import OperatorMistake, RunLog, read_session
 
 CURRICULUM = Curriculum(lesson_pictures=20, exam_pictures=30)
 
@@ -26,15 +26,15 @@ def watched(answer):
 
 def test_every_picture_of_a_lesson_is_taught_and_none_of_the_exam():
     script = watched(lambda picture: ())
-    taught = [step.picture for step in script.waiting if step.deed is Deed.TEACH]
+    taught = [step.picture for step in script.waiting if step.deed is OperatorAction.TEACH]
     assert [p.number for p in taught] == [p.number for p in CURRICULUM.pictures if not p.exam]
     assert all(step.labels == step.picture.objects
-               for step in script.waiting if step.deed is Deed.TEACH)
+               for step in script.waiting if step.deed is OperatorAction.TEACH)
 
 
 def test_the_operator_errs_exactly_once_and_then_teaches_the_truth():
     steps = list(watched(lambda picture: ()).waiting)
-    (slip,) = [k for k, step in enumerate(steps) if step.deed is Deed.ERR]
+    (slip,) = [k for k, step in enumerate(steps) if step.deed is OperatorAction.ERR]
     assert set(steps[slip].labels) != set(steps[slip].picture.objects)
     assert not set(steps[slip].labels) <= set(CURRICULUM.labels)
     assert steps[slip + 1].picture is steps[slip].picture
@@ -57,9 +57,9 @@ def test_finished_means_seen_to_the_end_and_all_taught():
 
 
 def test_losses_of_the_perfect_and_of_the_silent():
-    perfect = Outcome(CURRICULUM, watched(lambda picture: picture.objects).records)
+    perfect = StreamLosses(CURRICULUM, watched(lambda picture: picture.objects).records)
     assert perfect.hamming == perfect.exam_loss == 0
-    silent = Outcome(CURRICULUM, watched(lambda picture: ()).records)
+    silent = StreamLosses(CURRICULUM, watched(lambda picture: ()).records)
     exam = [p for p in CURRICULUM.pictures if p.exam]
     assert silent.exam_loss == pytest.approx(sum(len(p.objects) for p in exam) / len(exam) / 8)
 
@@ -68,19 +68,19 @@ def test_the_loss_so_far_counts_only_labels_introduced_by_then():
     script = OperatorScript(CURRICULUM)
     script.see(0, ('cup',), (), 0.0)
     wrong = CURRICULUM.pictures[0].objects != ('cup',)
-    assert Outcome(CURRICULUM, script.records).hamming == float(wrong)
+    assert StreamLosses(CURRICULUM, script.records).hamming == float(wrong)
 
 
 def test_lesson_losses_compare_the_first_with_the_last_third():
     def late(picture):
         return picture.objects if picture.number % 20 >= 14 else ()
 
-    for first, last in Outcome(CURRICULUM, watched(late).records).lesson_losses():
+    for first, last in StreamLosses(CURRICULUM, watched(late).records).lesson_losses():
         assert first > 0 and last == 0
 
 
 def test_curves_cover_what_was_taught():
-    outcome = Outcome(CURRICULUM, watched(lambda picture: picture.objects).records)
+    outcome = StreamLosses(CURRICULUM, watched(lambda picture: picture.objects).records)
     numbers, losses = outcome.curve()
     assert len(numbers) == len(losses) == 160 and not losses.any()
     assert outcome.label_curve('phone')[0].tolist() == list(range(140, 160))
@@ -95,15 +95,15 @@ def test_the_diary_comes_back_and_becomes_a_report(tmp_path):
     script = watched(lambda picture: picture.objects[:1])
     while script.waiting:
         script.done(script.waiting.popleft())
-    diary = Diary(tmp_path, CURRICULUM)
+    diary = RunLog(tmp_path, CURRICULUM)
     diary.labels(('cup',))
-    diary.slip = Slip(50, ('<b>bok</b>',), 'Took back', 3, 4, 3, 0.0)
+    diary.slip = OperatorMistake(50, ('<b>bok</b>',), 'Took back', 3, 4, 3, 0.0)
     diary.write(script, {0: np.ones(4, np.float32), 1: np.zeros(4, np.float32)}, 'saved it')
     session = read_session(tmp_path)
     assert session.records == script.records and session.taught == script.taught
     assert session.slip == diary.slip and session.label_sets[0][1] == ('cup',)
     np.testing.assert_array_equal(session.vectors[0], 1)
-    write_report(tmp_path / 'r.html', CURRICULUM, session, Judgement(0.1, 0.1, 160, 30))
+    write_report(tmp_path / 'r.html', CURRICULUM, session, BatchComparison(0.1, 0.1, 160, 30))
     html = (tmp_path / 'r.html').read_text()
     assert html.count('<svg') == 3 and 'Examples from the exam' in html
     assert 'data:image/png' in html and '<b>bok' not in html
@@ -113,12 +113,12 @@ def test_the_diary_comes_back_and_becomes_a_report(tmp_path):
 @pytest.mark.parametrize('node,batch,ratio', [
     (0.0, 0.0, 1.0), (0.2, 0.1, 2.0), (0.1, 0.0, np.inf)])
 def test_ratio_of_losses(node, batch, ratio):
-    assert Judgement(node, batch, 1, 1).ratio == ratio
+    assert BatchComparison(node, batch, 1, 1).ratio == ratio
 
 
 def test_display_tells_lessons_once_and_the_slip(capsys):
-    script, diary = watched(lambda picture: ()), Diary(None, CURRICULUM)
-    diary.slip = Slip(50, ('bok',), 'Took back', 3, 4, 3, 0.0)
+    script, diary = watched(lambda picture: ()), RunLog(None, CURRICULUM)
+    diary.slip = OperatorMistake(50, ('bok',), 'Took back', 3, 4, 3, 0.0)
     display = Display(CURRICULUM)
     state = diary.progress(script, ('cup', 'book'))
     display.progress({**state, 'lesson': 1})

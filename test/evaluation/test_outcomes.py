@@ -5,10 +5,10 @@
 import numpy as np
 import pytest
 
+from proemlc_ros.classifier.prequential import RollingHamming
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.evaluation.curve import LossCurve
-from proemlc_ros.evaluation.outcomes import OutcomeTally, Question
-from proemlc_ros.teaching.moments import Annotation
-from proemlc_ros.teaching.prequential import RollingHamming
+from proemlc_ros.evaluation.outcomes import JudgedLabels, OutcomeTally
 
 NAMES = ('cup', 'red', 'robot', 'wall')
 
@@ -61,7 +61,7 @@ def test_groups_of_samples_do_not_matter():
     rng = np.random.default_rng(4)
     truth = [names_of(row) for row in rng.random((100, 4)) < 0.3]
     guess = [names_of(row) for row in rng.random((100, 4)) < 0.4]
-    questions = [Question(frozenset(NAMES[:2]), 2) if number % 3 == 0 else Question(None, 4)
+    questions = [JudgedLabels(frozenset(NAMES[:2]), 2) if number % 3 == 0 else JudgedLabels(None, 4)
                  for number in range(100)]
     tallies = []
     for size in (1, 7, 100):

@@ -11,12 +11,12 @@ import pytest
 
 from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import runs
 from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import Recordings, run
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.evaluation.runs import BagSet, run
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def result_of(paths, beside, **options):
         (moment.stamp, said.labels)) if options.get('predict') else None)
     if not options.get('predict'):
         replay = Replay(model)
-    recordings = Recordings(paths, best_effort=options.get('best_effort', False), beside=beside)
+    recordings = BagSet(paths, best_effort=options.get('best_effort', False), beside=beside)
     result = run(recordings, replay, 'test', read.append)
     return result, predictions, sum(read)
 
@@ -53,8 +53,8 @@ def test_the_same_comes_out(tmp_path, samples, predict):
 
 def test_rejects_are_counted(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(Moment(5, samples[0][0]), 1)
-        bag.write_moment(Moment(6, samples[0][0][:3]), 2)
+        bag.write_moment(StampedVector(5, samples[0][0]), 1)
+        bag.write_moment(StampedVector(6, samples[0][0][:3]), 2)
         bag.write_annotation(Annotation(5, ('cup',)), 3)
         bag.write_annotation(Annotation(5, (' ',)), 4)
     result, _, _ = result_of([tmp_path / 'bag'], True)
@@ -64,7 +64,7 @@ def test_rejects_are_counted(tmp_path, samples):
 
 def test_errors_arrive(tmp_path, samples):
     with pytest.raises(BagError, match='no such recording'):
-        run(Recordings([tmp_path / 'none.mcap'], beside=False), Replay(ProEMLC()), '', print)
+        run(BagSet([tmp_path / 'none.mcap'], beside=False), Replay(ProEMLC()), '', print)
     make_bag(tmp_path / 'bag', samples)
     (tmp_path / 'bag' / 'metadata.yaml').unlink()
     with pytest.raises(BagError, match=r'metadata.yaml is missing; use --best-effort'):
@@ -74,13 +74,13 @@ def test_errors_arrive(tmp_path, samples):
 PATIENT = """
 import sys, time
 from pathlib import Path
-from proemlc_ros.bags.sources import Choice
+from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.evaluation.reading import BagToRead, ReadingBeside, Steps
-from proemlc_ros.teaching.intake import Intake
+from proemlc_ros.classifier.validation import Validation
 if __name__ == "__main__":
-    bag = BagToRead(Path(sys.argv[1]), Choice(), False, True)
+    bag = BagToRead(Path(sys.argv[1]), TopicSelection(), False, True)
     try:
-        for step in ReadingBeside(bag, Steps(Intake(), vectors=True)):
+        for step in ReadingBeside(bag, Steps(Validation(), vectors=True)):
             print("reading", flush=True)
             time.sleep(60)
     except KeyboardInterrupt:

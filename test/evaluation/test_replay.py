@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.recording import Recording
-from proemlc_ros.bags.sources import Choice, find_sources
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.sources import TopicSelection, find_sources
 from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.evaluation.datasets import find_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.outcomes import OutcomeTally
 from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.teaching.events import Event, EventKind
-from proemlc_ros.teaching.matching import MatchingRules
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.experiments.datasets import find_dataset
 
 SECOND = 1_000_000_000
 
@@ -39,7 +38,7 @@ def by_hand(model, samples):
 def played(path, model, **options):
     predictions = []
     replay = Replay(model, on_prediction=lambda _, said: predictions.append(said), **options)
-    with Recording(path) as recording:
+    with BagReader(path) as recording:
         replay.play(find_sources(recording).stream(recording))
     return replay, predictions
 
@@ -62,7 +61,7 @@ def test_learning_in_blocks_changes_nothing(bag, samples, settings):
     settings = {'hidden_size': 30, **settings}
     tally, _ = by_hand(ProEMLC(**settings), samples)
     replay = Replay(ProEMLC(**settings))
-    with Recording(bag) as recording:
+    with BagReader(bag) as recording:
         replay.play(find_sources(recording).stream(recording))
     assert replay.tally.metrics() == pytest.approx(tally.metrics())
     assert {name: one.first_sample for name, one in replay.tally.labels.items()} == {
@@ -89,7 +88,7 @@ def test_two_recordings_are_one_stream(tmp_path, samples):
     whole, _ = played(tmp_path / 'all', small_model())
     parts = Replay(small_model())
     for name in ('one', 'two'):
-        with Recording(tmp_path / name) as recording:
+        with BagReader(tmp_path / name) as recording:
             parts.play(find_sources(recording).stream(recording))
     assert parts.tally.metrics() == whole.tally.metrics()
 
@@ -101,16 +100,16 @@ def vector(*values):
 def test_the_rules_of_the_node(tmp_path):
     """Late, early, nearest, newest and carried features; wrong ones are counted by cause."""
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(Moment(10 * SECOND, vector(1, 0)), 100)
+        bag.write_moment(StampedVector(10 * SECOND, vector(1, 0)), 100)
         bag.write_annotation(Annotation(10 * SECOND, ('exact',)), 200)
         bag.write_annotation(Annotation(11 * SECOND, ('early',)), 300)
-        bag.write_moment(Moment(11 * SECOND, vector(0, 1)), 400)
-        bag.write_moment(Moment(12 * SECOND, vector(1, 1)), 500)
+        bag.write_moment(StampedVector(11 * SECOND, vector(0, 1)), 400)
+        bag.write_moment(StampedVector(12 * SECOND, vector(1, 1)), 500)
         bag.write_annotation(Annotation(0, ('newest',)), 600)
         bag.write_annotation(Annotation(11 * SECOND + 50_000_000, ('nearest',)), 700)
         bag.write_annotation(Annotation(1, ('carried',), features=vector(5, 5)), 800)
-        bag.write_moment(Moment(13 * SECOND, vector(1, 2, 3)), 900)
-        bag.write_moment(Moment(13 * SECOND, vector(np.nan, 1)), 1000)
+        bag.write_moment(StampedVector(13 * SECOND, vector(1, 2, 3)), 900)
+        bag.write_moment(StampedVector(13 * SECOND, vector(np.nan, 1)), 1000)
         bag.write_annotation(Annotation(13 * SECOND, ('never',)), 1100)
         bag.write_annotation(Annotation(12 * SECOND, ('bad\x07',)), 1200)
     learnt = []
@@ -176,7 +175,7 @@ def test_another_extractor_is_refused(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, extractor in enumerate(('a/1', 'b/1', '')):
             stamp = (number + 1) * SECOND
-            bag.write_moment(Moment(stamp, samples[0][0], extractor), stamp)
+            bag.write_moment(StampedVector(stamp, samples[0][0], extractor), stamp)
             bag.write_annotation(Annotation(stamp, ('cup',)), stamp + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 2
@@ -186,7 +185,7 @@ def test_another_extractor_is_refused(tmp_path, samples):
 def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, stamp in enumerate((100, 101, 101, 3, 4)):
-            bag.write_moment(Moment(stamp * SECOND, samples[number][0]), number + 1)
+            bag.write_moment(StampedVector(stamp * SECOND, samples[number][0]), number + 1)
             bag.write_annotation(Annotation(stamp * SECOND, samples[number][1]), number + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 5
@@ -197,12 +196,12 @@ def test_sensor_topics_through_the_extractors(shared, tmp_path):
     from proemlc_ros.bags.sensors import extracting
     moments = []
     replay = Replay(small_model(), on_prediction=lambda moment, _: moments.append(moment))
-    with Recording(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag:
+    with BagReader(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag:
         replay.play(find_sources(bag).stream(bag))
     assert replay.vectors == 277
     assert {moment.extractor.split('/')[0] for moment in moments} == {'laser_profile'}
-    with Recording(shared / 'bags' / 'webots_walker') as bag:
-        choice = Choice(sensors=lambda bag: extracting(bag, {'/scan': 'laser_profile'}))
+    with BagReader(shared / 'bags' / 'webots_walker') as bag:
+        choice = TopicSelection(sensors=lambda bag: extracting(bag, {'/scan': 'laser_profile'}))
         replay = Replay(small_model())
         replay.play(find_sources(bag, choice).stream(bag))
     assert replay.vectors == 3120

@@ -12,12 +12,12 @@ import pytest
 
 from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError, TrainingError
 from proemlc_ros.evaluation import training
-from proemlc_ros.evaluation.engines import DaskEngine, LocalEngine, train
-from proemlc_ros.evaluation.runs import Recordings
-from proemlc_ros.teaching.moments import Annotation, Moment
+from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, train
+from proemlc_ros.evaluation.runs import BagSet
 
 RELU = {'hidden_size': 40, 'activation': 'relu', 'scaling': 'none'}
 DRAWN = {'hidden_size': 40, 'activation': 'rbf', 'scaling': 'standard'}
@@ -51,7 +51,7 @@ def test_any_split_gives_the_model_taught_by_hand(tmp_path, samples, settings):
     by_hand.calibrate(np.array(rows), labels)
     for ends in ((), (100,), (1, 7, 120, 399)):
         paths = write_parts(tmp_path / str(len(ends)), samples, ends)
-        model, total = train(Recordings(paths), settings, LocalEngine())
+        model, total = train(BagSet(paths), settings, LocalBackend())
         assert_same(model, by_hand, rows)
         np.testing.assert_allclose(model.thresholds, by_hand.thresholds, atol=1e-12)
         assert model.predict(rows) == by_hand.predict(rows)
@@ -60,16 +60,16 @@ def test_any_split_gives_the_model_taught_by_hand(tmp_path, samples, settings):
 
 def test_the_order_of_recordings_does_not_matter(tmp_path, samples):
     paths = write_parts(tmp_path, samples, (50, 200, 300))
-    first, _ = train(Recordings(paths), RELU, LocalEngine())
-    second, _ = train(Recordings(paths[::-1]), RELU, LocalEngine())
+    first, _ = train(BagSet(paths), RELU, LocalBackend())
+    second, _ = train(BagSet(paths[::-1]), RELU, LocalBackend())
     assert_same(first, second, [v for v, _ in samples])
 
 
 def test_a_saved_model_learns_on(tmp_path, samples):
     paths = write_parts(tmp_path, samples, (150,))
-    start, _ = train(Recordings(paths[:1]), RELU, LocalEngine())
-    more, _ = train(Recordings(paths[1:]), RELU, LocalEngine(), start)
-    whole, _ = train(Recordings(paths), RELU, LocalEngine())
+    start, _ = train(BagSet(paths[:1]), RELU, LocalBackend())
+    more, _ = train(BagSet(paths[1:]), RELU, LocalBackend(), start)
+    whole, _ = train(BagSet(paths), RELU, LocalBackend())
     assert_same(more, whole, [v for v, _ in samples])
 
 
@@ -77,10 +77,10 @@ def test_incomplete_annotations_and_rejects(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, (values, labels) in enumerate(samples[:50], 1):
             stamp = number * 10**9
-            bag.write_moment(Moment(stamp, values, 'maker/1'), stamp)
+            bag.write_moment(StampedVector(stamp, values, 'maker/1'), stamp)
             bag.write_annotation(Annotation(stamp, labels, complete=number % 5 > 0), stamp + 1)
         bag.write_annotation(Annotation(1, ('lost',)), 10**12)
-    model, total = train(Recordings([tmp_path / 'bag']), RELU, LocalEngine())
+    model, total = train(BagSet([tmp_path / 'bag']), RELU, LocalBackend())
     assert model.samples == 50
     assert total.rejects == {'unknown_stamp': 1}
     assert model.extra['extractor'] == 'maker/1'
@@ -90,14 +90,14 @@ def test_different_extractors_are_refused(tmp_path, samples):
     for name in ('a/1', 'b/1'):
         make_bag(tmp_path / name[0], samples[:20], extractor=name)
     with pytest.raises(BagError, match='different extractors'):
-        train(Recordings([tmp_path / 'a', tmp_path / 'b']), RELU, LocalEngine())
+        train(BagSet([tmp_path / 'a', tmp_path / 'b']), RELU, LocalBackend())
 
 
 def test_nothing_to_learn(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(Moment(5, samples[0][0]), 5)
+        bag.write_moment(StampedVector(5, samples[0][0]), 5)
     with pytest.raises(BagError, match='no annotations that can be learnt'):
-        train(Recordings([tmp_path / 'bag']), RELU, LocalEngine())
+        train(BagSet([tmp_path / 'bag']), RELU, LocalBackend())
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_memory_does_not_depend_on_the_number_of_samples(tmp_path, samples):
         make_bag(path, samples * times, 'sqlite3')
         tracemalloc.start()
         training.sums_of_bag(
-            training.layer_model(Recordings([path]), RELU), Recordings([path]), path)
+            training.layer_model(BagSet([path]), RELU), BagSet([path]), path)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] * 1.1
@@ -119,7 +119,7 @@ def test_memory_does_not_depend_on_the_number_of_samples(tmp_path, samples):
 def cluster():
     """Return an engine with two worker processes."""
     pytest.importorskip('distributed', reason='needs dask.distributed')
-    engine = DaskEngine(workers=2)
+    engine = DaskBackend(workers=2)
     yield engine
     engine.close()
 
@@ -128,8 +128,8 @@ def cluster():
 @pytest.mark.parametrize('settings', [RELU, DRAWN])
 def test_dask_equals_one_process(tmp_path, samples, cluster, settings):
     paths = write_parts(tmp_path, samples, (30, 90, 200, 333))
-    here, _ = train(Recordings(paths), settings, LocalEngine())
-    there, total = train(Recordings(paths), settings, cluster)
+    here, _ = train(BagSet(paths), settings, LocalBackend())
+    there, total = train(BagSet(paths), settings, cluster)
     assert_same(here, there, [v for v, _ in samples])
     np.testing.assert_allclose(here.thresholds, there.thresholds)
     assert total.sums.samples == 400
@@ -146,7 +146,7 @@ def test_a_lost_worker_costs_nothing(tmp_path, samples, monkeypatch):
     """Kill -9 one of two workers midway: its work is done again, and nothing counts twice."""
     pytest.importorskip('distributed', reason='needs dask.distributed')
     paths = write_parts(tmp_path, samples, (50, 100, 150, 200, 250, 300, 350))
-    here, _ = train(Recordings(paths), RELU, LocalEngine())
+    here, _ = train(BagSet(paths), RELU, LocalBackend())
     killed = []
 
     def kill_one(_):
@@ -155,10 +155,10 @@ def test_a_lost_worker_costs_nothing(tmp_path, samples, monkeypatch):
             killed.append(next(iter(pids.values())))
             os.kill(killed[0], signal.SIGKILL)
 
-    engine = DaskEngine(workers=2, progress=kill_one)
-    monkeypatch.setattr('proemlc_ros.evaluation.engines.sums_of_bag', slow_sums)
+    engine = DaskBackend(workers=2, progress=kill_one)
+    monkeypatch.setattr('proemlc_ros.evaluation.backends.sums_of_bag', slow_sums)
     try:
-        there, total = train(Recordings(paths), RELU, engine)
+        there, total = train(BagSet(paths), RELU, engine)
     finally:
         engine.close()
     assert killed
@@ -167,7 +167,7 @@ def test_a_lost_worker_costs_nothing(tmp_path, samples, monkeypatch):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr('proemlc_ros.evaluation.engines.CONNECT_TIMEOUT', 2)
+    monkeypatch.setattr('proemlc_ros.evaluation.backends.CONNECT_TIMEOUT', 2)
     pytest.importorskip('distributed', reason='needs dask.distributed')
     with pytest.raises(TrainingError, match='does not answer'):
-        DaskEngine('tcp://127.0.0.1:9')
+        DaskBackend('tcp://127.0.0.1:9')

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.features.joining import MOST_WAITING, StampJoiner
-from proemlc_ros.features.rate_limit import RateLimit
+from proemlc_ros.features.throttle import Throttle
 
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
@@ -101,19 +101,19 @@ def test_streams_that_arrive_in_stamp_order_join_with_the_nearest(leaders, follo
 @pytest.mark.parametrize('rate,limit,wanted', [
     (30, 20, 20), (30, 10, 10), (30, 30, 30), (10, 30, 10), (100, 33, 33), (7, 0, 7)])
 def test_rate_limit_keeps_the_mean_rate(rate, limit, wanted):
-    gate = RateLimit(limit)
+    gate = Throttle(limit)
     passed = sum(gate.allows(5 * SECOND + k * SECOND // rate) for k in range(rate * 10))
     assert passed == pytest.approx(wanted * 10, abs=1)
 
 
 def test_rate_limit_lets_no_burst_through_after_a_pause():
-    gate = RateLimit(10)
+    gate = Throttle(10)
     assert gate.allows(0)
     passed = [gate.allows(100 * SECOND + k * MILLISECOND) for k in range(45)]
     assert passed == [True, *[False] * 44]
 
 
 def test_rate_limit_follows_a_clock_set_back():
-    gate = RateLimit(10)
+    gate = Throttle(10)
     assert gate.allows(100 * SECOND) and gate.allows(3 * SECOND)
     assert not gate.allows(3 * SECOND + 20 * MILLISECOND)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of real and simulated robots pass through: finite vectors of one width."""
+"""BagSet of real and simulated robots pass through: finite vectors of one width."""
 
 import os
 from collections import defaultdict
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.features.registry import make_extractor
 from proemlc_ros.features.sensor_arrays import sample_of
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 def messages_of(bag):
     """Yield topic, type and message of everything an extractor takes."""
-    with Recording(bag, best_effort=True) as recording:
+    with BagReader(bag, best_effort=True) as recording:
         wanted = [topic for topic in recording.topics if topic.type in EXTRACTORS]
         for topic, _, message in recording.records(wanted):
             yield topic.name, topic.type, message

@@ -17,7 +17,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from proemlc_ros.conversions import annotation_of, moment_of
+from proemlc_ros.conversions import annotation_of, stamped_vector_of
 
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage')
@@ -72,7 +72,7 @@ class Listener:
         time.sleep(0.5)  # The classifier has to find us as well.
 
     def _on_features(self, message):
-        moment = moment_of(message)
+        moment = stamped_vector_of(message)
         self.moments[moment.stamp] = moment
 
     def show(self, scene):

@@ -39,7 +39,7 @@ def labels_of(number: int) -> list[str]:
     return [f'label {number % 7}', f'rare {number // 100}']
 
 
-class Trial:
+class PrequentialRecorder:
     """A node that is killed, and the operator who does not notice."""
 
     def __init__(self, folder: Path, context: object) -> None:
@@ -107,7 +107,7 @@ class Trial:
         self.node.destroy_client(self.client)
 
 
-def check(folder: Path, trial: Trial) -> str:
+def check(folder: Path, trial: PrequentialRecorder) -> str:
     """Compare journal, snapshot and acknowledgements.
 
     Returns:
@@ -149,7 +149,7 @@ def run(kills: int, folder: Path, context: object, seed: int = 1) -> str:
         One line for people.
     """
     dice = random.Random(seed)
-    trial = Trial(folder, context)
+    trial = PrequentialRecorder(folder, context)
     for kill in range(kills):
         process = trial.start()
         trial.annotate_for(dice.random() * 0.3)

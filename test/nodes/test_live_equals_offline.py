@@ -17,15 +17,15 @@ from rclpy.qos import QoSProfile
 from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.cli.main import main
 from proemlc_ros.conversions import stamp_of
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.evaluation.datasets import find_dataset
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.outcomes import OutcomeTally
+from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.nodes.bag_player import BagPlayer
-from proemlc_ros.teaching.moments import Annotation
 
 SETTINGS = {'hidden_size': 200, 'seed': 7}
 
@@ -71,7 +71,7 @@ def play_to_node(bag_path, ros, start_process, folder):
     words = [word for name, value in parameters.items() for word in ('-p', f'{name}:={value}')]
     node = start_process('classifier_node', '--ros-args', *words)
     listener = Listener(ros)
-    with Recording(bag_path) as bag:
+    with BagReader(bag_path) as bag:
         player = BagPlayer(bag, ros)
         assert player.wait_for_subscribers(60), node.output
         # As fast as the node answers.
@@ -83,7 +83,7 @@ def play_to_node(bag_path, ros, start_process, folder):
 
 
 def bag_message_count(path):
-    with Recording(path) as bag:
+    with BagReader(path) as bag:
         return bag.count
 
 
@@ -170,7 +170,7 @@ def test_the_player_publishes_what_was_recorded(ros, tmp_path):
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
-    with Recording(tmp_path / 'bag') as bag:
+    with BagReader(tmp_path / 'bag') as bag:
         player = BagPlayer(bag, ros)
         assert player.wait_for_subscribers(30)
         assert player.play(rate=2.0) == 40

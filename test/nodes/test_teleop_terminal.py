@@ -14,7 +14,7 @@ pytest.importorskip('pyte', reason='needs pyte (pip install pyte)')
 from dashboard_stand import Stand
 from terminal_stand import Terminal
 
-from proemlc_ros.bags.recording import Recording
+from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
 
 TELEOP = ('-m', 'proemlc_ros.nodes.teleop_node')
@@ -39,7 +39,7 @@ def clock(stamp):
 
 def journalled(stand):
     """Return the annotations in the classifier's journal."""
-    with Recording(stand.models / 'journal') as bag:
+    with BagReader(stand.models / 'journal') as bag:
         topics = bag.of_type('proemlc_ros/msg/LabelAnnotation')
         return [annotation_of(message) for _, _, message in bag.records(topics)]
 

@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from proemlc_ros.operator.actions import Outcome
-from proemlc_ros.teaching.statements import Sight
+from proemlc_ros.classifier.records import StampedPrediction
+from proemlc_ros.operator.actions import ActionResult
 
 
 class Recorder:
@@ -14,7 +14,7 @@ class Recorder:
     def __init__(self, robot):
         self.robot = robot
         self.asked = []
-        self.outcome = Outcome(True, 'done')
+        self.outcome = ActionResult(True, 'done')
 
     async def annotate(self, annotation):
         self.asked.append(annotation)
@@ -23,7 +23,7 @@ class Recorder:
         return self.outcome
 
     async def predict(self, stamp):
-        return Sight(stamp, ('cup',), np.ones(1, np.float32), 0.1, 1)
+        return StampedPrediction(stamp, ('cup',), np.ones(1, np.float32), 0.1, 1)
 
     def __getattr__(self, name):
         async def act(*arguments):

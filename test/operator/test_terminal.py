@@ -8,34 +8,33 @@ import numpy as np
 import pytest
 from recorder import Recorder
 
-from proemlc_ros.operator.actions import Outcome
-from proemlc_ros.operator.desk import Desk
-from proemlc_ros.operator.robot import Health, Robot
+from proemlc_ros.classifier.records import LabelState, Query, StampedPrediction, StampedVector
+from proemlc_ros.operator.actions import ActionResult
+from proemlc_ros.operator.classifier_view import ClassifierView, Health
+from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.label_pages import LABEL_KEYS
 from proemlc_ros.operator.terminal.view import ASCII, View
-from proemlc_ros.teaching.moments import Moment
-from proemlc_ros.teaching.statements import LabelTable, Question, Sight
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
 
 
 @pytest.fixture
 def seat():
-    robot = Robot()
-    console = Console(robot, Desk(robot.moments, 'ann'), Recorder(robot))
+    robot = ClassifierView()
+    console = Console(robot, AnnotationDraft(robot.moments, 'ann'), Recorder(robot))
     view = View(console, '/proemlc')
     names = ('cup', 'bowl', 'spoon')
-    robot.on_labels(LabelTable(names, (3, 2, 1), (0.0, 0.1, 0.2), 6, 1))
+    robot.on_labels(LabelState(names, (3, 2, 1), (0.0, 0.1, 0.2), 6, 1))
     look(console, view, 1000)
     return console, view
 
 
 def look(console, view, stamp):
     robot = console.robot
-    robot.on_moment(Moment(stamp, np.full(2, stamp, np.float32)))
-    robot.on_sight(Sight(stamp, ('cup',), np.array([0.9, -0.5, -1.0], np.float32), 0.2, 1), 0.0)
+    robot.on_moment(StampedVector(stamp, np.full(2, stamp, np.float32)))
+    robot.on_sight(StampedPrediction(stamp, ('cup',), np.array([0.9, -0.5, -1.0], np.float32), 0.2, 1), 0.0)
     return view.lines(20, 80, 0.0)
 
 
@@ -58,7 +57,7 @@ def type_in(console, *keys):
 
 def test_label_key_freezes_what_is_on_the_screen_and_enter_teaches_it(seat):
     console, view = seat
-    console.robot.on_sight(Sight(2000, (), np.zeros(3, np.float32), 0.5, 1), 0.0)
+    console.robot.on_sight(StampedPrediction(2000, (), np.zeros(3, np.float32), 0.5, 1), 0.0)
     type_in(console, '1', '3')
     look(console, view, 3000)
     type_in(console, ENTER)
@@ -112,11 +111,11 @@ def test_typing_edits_and_escape_leaves_it(seat):
 
 def test_failed_annotation_keeps_the_moment_and_its_marks(seat):
     console, _ = seat
-    console.actions.outcome = Outcome(False, 'disk full')
+    console.actions.outcome = ActionResult(False, 'disk full')
     type_in(console, '1', ENTER)
     assert console.orders.failed and console.orders.message == 'disk full'
     assert console.desk.frozen.stamp == 1000 and console.desk.marks == {'cup': True}
-    console.actions.outcome = Outcome(True, 'done')
+    console.actions.outcome = ActionResult(True, 'done')
     type_in(console, ENTER)
     assert [said.stamp for said in console.actions.asked] == [1000, 1000]
 
@@ -143,22 +142,22 @@ def test_keys_of_the_model(seat, keys, asked):
 
 def test_answering_a_question_is_about_its_moment(seat):
     console, view = seat
-    moment = Moment(77, np.full(2, 7, np.float32))
-    console.robot.on_question(Question(moment, 'odd', ('bowl',), (0.1,), 0.9))
+    moment = StampedVector(77, np.full(2, 7, np.float32))
+    console.robot.on_question(Query(moment, 'odd', ('bowl',), (0.1,), 0.9))
     assert 'the robot asks (1)' in text(view.lines(20, 80, 0.0))
     type_in(console, 'a')
     assert 'ASKED' in text(view.lines(20, 80, 0.0))
     type_in(console, '2', ENTER)
     assert console.actions.asked[0].stamp == 77
     assert console.actions.asked[0].features.tolist() == [7, 7]
-    console.robot.on_question(Question(Moment(78, moment.data), 'odd'))
+    console.robot.on_question(Query(StampedVector(78, moment.data), 'odd'))
     type_in(console, 'x')
     assert 'asks nothing' in text(view.lines(20, 80, 0.0))
 
 
 def test_nothing_to_label_is_said(seat):
-    robot = Robot()
-    console = Console(robot, Desk(robot.moments), Recorder(robot))
+    robot = ClassifierView()
+    console = Console(robot, AnnotationDraft(robot.moments), Recorder(robot))
     type_in(console, 'n')
     assert console.orders.failed and console.prompt is None
     type_in(console, ENTER, 'a', 'x')
@@ -169,7 +168,7 @@ def test_nothing_to_label_is_said(seat):
 def test_filter_and_pages_reach_a_thousand_labels(seat):
     console, view = seat
     names = tuple(f'thing {number}' for number in range(1000))
-    console.robot.on_labels(LabelTable(names, (1,) * 1000, (0.0,) * 1000, 9, 2))
+    console.robot.on_labels(LabelState(names, (1,) * 1000, (0.0,) * 1000, 9, 2))
     view.lines(20, 80, 0.0)
     assert len(console.labels.visible()) == 13
     type_in(console, 'KEY_NPAGE')
@@ -184,7 +183,7 @@ def test_filter_and_pages_reach_a_thousand_labels(seat):
 def test_renamed_label_loses_its_mark(seat):
     console, _ = seat
     type_in(console, '1')
-    console.robot.on_labels(LabelTable(('mug', 'bowl'), (3, 2), (0.0, 0.0), 6, 2))
+    console.robot.on_labels(LabelState(('mug', 'bowl'), (3, 2), (0.0, 0.0), 6, 2))
     assert console.desk.marks == {} and 'cup: renamed or removed' in console.orders.message
 
 
@@ -199,7 +198,7 @@ def test_lost_node_is_shown_and_comes_back(seat):
 @pytest.mark.parametrize('size', [(1, 1), (2, 5), (3, 200), (7, 20), (50, 30), (24, 80)])
 def test_every_size_of_window_is_filled_and_not_more(seat, size):
     console, view = seat
-    console.robot.on_labels(LabelTable(('杯子' * 20, 'e\u0301' * 9), (3, 2), (0.0, 0.0), 6, 1))
+    console.robot.on_labels(LabelState(('杯子' * 20, 'e\u0301' * 9), (3, 2), (0.0, 0.0), 6, 1))
     console.helping = size == (7, 20)
     lines = view.lines(*size, 0.0)
     assert len(lines) <= size[0]
@@ -208,7 +207,7 @@ def test_every_size_of_window_is_filled_and_not_more(seat, size):
 
 def test_labels_cannot_steer_the_terminal(seat):
     console, view = seat
-    console.robot.on_labels(LabelTable(('\x1b[31mred\n',), (1,), (0.0,), 1, 1))
+    console.robot.on_labels(LabelState(('\x1b[31mred\n',), (1,), (0.0,), 1, 1))
     assert '\x1b' not in text(view.lines(20, 80, 0.0))
     assert printable('a\x07\u202eb') == 'a\ufffd\ufffdb'
 

@@ -10,7 +10,7 @@ aiohttp = pytest.importorskip('aiohttp')
 
 from web_stand import ask, in_stand, message_of
 
-from proemlc_ros.operator.pictures import Picture
+from proemlc_ros.operator.pictures import CameraPicture
 from proemlc_ros.operator.web.access import Access
 
 TOKEN = 'correct horse battery staple'
@@ -52,7 +52,7 @@ def test_token_opens_the_door_and_nothing_else_does():
             return answer.status
 
     async def test(stand):
-        stand.pictures.add(Picture(7, b'jpeg'))
+        stand.pictures.add(CameraPicture(7, b'jpeg'))
         for wrong in ({'json': {'token': 'wrong'}}, {'json': {'token': ''}}):
             assert await sign_in(stand, **wrong) == 401
         for bad in ({'json': {'token': 5}}, {'json': []}, {'data': b'{'}):

@@ -11,20 +11,19 @@ import aiohttp
 import numpy as np
 from recorder import Recorder
 
-from proemlc_ros.operator.pictures import PictureBook
-from proemlc_ros.operator.robot import Robot
+from proemlc_ros.classifier.records import StampedPrediction, StampedVector
+from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.web.access import Access
 from proemlc_ros.operator.web.server import Dashboard, Settings
-from proemlc_ros.teaching.moments import Moment
-from proemlc_ros.teaching.statements import Sight
 
 
 class Stand:
     """A dashboard with a robot behind it, and a browser's session before it."""
 
     def __init__(self, access=None, **settings):
-        self.robot = Robot()
-        self.pictures = PictureBook()
+        self.robot = ClassifierView()
+        self.pictures = PictureCache()
         self.actions = Recorder(self.robot)
         self.dashboard = Dashboard(self.robot, self.pictures, self.actions, '/proemlc', Settings(
             access or Access(), port=0, **settings))
@@ -44,8 +43,8 @@ class Stand:
         return self.browser.ws_connect('/ws', headers={'Origin': self.origin, **headers})
 
     def see(self, stamp, predicted=('cup',)):
-        self.robot.on_moment(Moment(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))
-        self.robot.on_sight(Sight(stamp, predicted, np.array([0.5], np.float32), 0.2, 1),
+        self.robot.on_moment(StampedVector(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))
+        self.robot.on_sight(StampedPrediction(stamp, predicted, np.array([0.5], np.float32), 0.2, 1),
                             time.monotonic())
 
 

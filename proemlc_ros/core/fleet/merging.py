@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from proemlc_ros.core.fleet.sums import PartialSums
-from proemlc_ros.core.stage import Stage
+from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
 # Settings that change the meaning of what was learnt.
 _MUST_AGREE = ('ridge', 'forgetting', 'recalibration', 'threshold', 'dtype')
 
 
-def merge_stages(mine: Stage, theirs: Stage) -> None:
+def merge_stages(mine: ModelState, theirs: ModelState) -> None:
     """Add what the second stage has learnt to the first.
 
     Raises:
@@ -36,7 +36,7 @@ def merge_stages(mine: Stage, theirs: Stage) -> None:
     mine.learner = sums.to_learner()
 
 
-def _take_over(mine: Stage, theirs: Stage) -> None:
+def _take_over(mine: ModelState, theirs: ModelState) -> None:
     """Merge where one side has learnt nothing yet."""
     if theirs.learner is not None:
         _check_alike(mine, theirs)
@@ -48,7 +48,7 @@ def _take_over(mine: Stage, theirs: Stage) -> None:
         mine.know(name)
 
 
-def _check_alike(mine: Stage, theirs: Stage) -> None:
+def _check_alike(mine: ModelState, theirs: ModelState) -> None:
     here, there = (dict(stage.options.as_dict(), width=None) for stage in (mine, theirs))
     if here != there or mine.width not in (None, theirs.width):
         changed = sorted(name for name in here if here[name] != there[name]) or ['width']

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.ledger import Ledger, checksums_of_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.sample_filter import SampleFilter, checksums_of_rows
 from proemlc_ros.core.samples import read_samples
 from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
@@ -35,13 +35,13 @@ class PartialSums:
 
     options: Options
     layer: HiddenLayer
-    labels: LabelTable
+    labels: LabelColumns
     gram: Array  # lower triangle of H^T H
     evidence: Array  # (size, labels)
     absent_sum: Array  # (size,)
     prior: Array  # (size,), the ridge
     thresholds: Thresholds
-    ledger: Ledger
+    ledger: SampleFilter
     samples: int = 0
     mass: float = 0.0
 
@@ -56,9 +56,9 @@ class PartialSums:
             raise MergeError('a model that forgets needs its samples in order, which sums do not '
                              'keep; use forgetting=1, or learn the samples one after the other')
         size = layer.size
-        return cls(options, layer, LabelTable(), np.zeros((size, size), order='F'),
+        return cls(options, layer, LabelColumns(), np.zeros((size, size), order='F'),
                    np.zeros((size, 0), order='F'), np.zeros(size),
-                   np.full(size, options.ridge), Thresholds(options.threshold), Ledger())
+                   np.full(size, options.ridge), Thresholds(options.threshold), SampleFilter())
 
     @classmethod
     def of(cls, learner: Learner) -> PartialSums:
@@ -91,7 +91,7 @@ class PartialSums:
         for start in range(0, rows.shape[0], _BLOCK):
             self._add_block(rows[start:start + _BLOCK], annotations[start:start + _BLOCK])
 
-    def _add_block(self, rows: Rows, annotations: list[Annotation]) -> None:
+    def _add_block(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         hidden = self.layer.rows(rows).astype(np.float64, copy=False)
         routines('float64').syrk(1.0, hidden.T, beta=1.0, c=self.gram, lower=1, overwrite_c=1)
         weights = np.zeros((len(annotations), self._know(annotations)))
@@ -110,7 +110,7 @@ class PartialSums:
         self.samples += len(annotations)
         self.mass += sum(map(self.layer.mass, hidden))
 
-    def _know(self, annotations: list[Annotation]) -> int:
+    def _know(self, annotations: list[SampleLabels]) -> int:
         for said in annotations:
             for name in said.present if said.complete else said.present + said.absent:
                 self._know_name(name)

@@ -22,7 +22,7 @@ BLOCK = 128
 _LARGEST_LEVERAGE_ERROR = 1e-2
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """A block of rows about to be learnt: M H^T, and L with I + H M H^T = L L^T."""
 
     products: Array
@@ -123,7 +123,7 @@ class RecursiveRidge:
         np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])
         self.pending += 1
 
-    def prepare_rows(self, hidden: Array, first: bool = False) -> Block:
+    def prepare_rows(self, hidden: Array, first: bool = False) -> RowBlock:
         """Return what learning a block of hidden rows (n, size) needs; changes nothing.
 
         Args:
@@ -147,9 +147,9 @@ class RecursiveRidge:
         if failed:
             raise TooLargeError('the values of the samples are too large for the precision; '
                                 'scale the features or raise the ridge')
-        return Block(products, factor)
+        return RowBlock(products, factor)
 
-    def update_rows(self, hidden: Array, block: Block, targets: Array) -> Array:
+    def update_rows(self, hidden: Array, block: RowBlock, targets: Array) -> Array:
         """Learn a prepared block of rows at once (eqs 20-21 by Woodbury); no forgetting.
 
         Returns:

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from proemlc_ros.core.labels import Annotation, LabelTable
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer.making import restore_layer
 from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.stage import Stage
 from proemlc_ros.core.storage.container import Arrays
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import CorruptModelError
 
 
-def dump(stage: Stage) -> tuple[dict[str, Any], Arrays]:
+def dump(stage: ModelState) -> tuple[dict[str, Any], Arrays]:
     """Return everything that makes up a model."""
     header: dict[str, Any] = {
         'options': stage.options.as_dict(), 'width': stage.width,
@@ -36,14 +36,14 @@ def dump(stage: Stage) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def restore(header: dict[str, Any], arrays: Arrays) -> Stage:
+def restore(header: dict[str, Any], arrays: Arrays) -> ModelState:
     """Make a model again from what dump() returned.
 
     Raises:
         CorruptModelError: when header and arrays do not fit together.
     """
     try:
-        stage = Stage(Options.from_dict(header['options']), LabelTable(header['first_labels']))
+        stage = ModelState(Options.from_dict(header['options']), LabelColumns(header['first_labels']))
         stage.width = header['width']
         if header['learner'] is not None:
             stage.learner = _restore_learner(stage.options, header['learner'], arrays)
@@ -79,7 +79,7 @@ def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
 def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -> Learner:
     layer = restore_layer(options, _part('layer', arrays))
     learner = Learner(options, layer)
-    learner.labels = LabelTable(header['labels'], header['counts'])
+    learner.labels = LabelColumns(header['labels'], header['counts'])
     learner.samples, learner.mass = header['samples'], header['mass']
     learner.last_sum = arrays['last_sum']
     learner.thresholds = Thresholds.restore(options.threshold, options.forgetting,
@@ -118,7 +118,7 @@ def _dump_warmup(warmup: WarmUp, arrays: Arrays) -> dict[str, Any]:
 
 
 def _restore_warmup(options: Options, header: dict[str, Any], arrays: Arrays) -> WarmUp:
-    annotations = tuple(Annotation(tuple(present), tuple(absent), complete)
+    annotations = tuple(SampleLabels(tuple(present), tuple(absent), complete)
                         for present, absent, complete in header['annotations'])
     rows: Rows = None
     if header['kept'] and header['sparse']:

@@ -7,17 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proemlc_ros.classifier.records import Annotation, Query, StampedPrediction
 from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.activity import describe
-from proemlc_ros.operator.desk import Desk
-from proemlc_ros.operator.robot import Robot, Topic
+from proemlc_ros.operator.classifier_view import ClassifierView, ViewPart
+from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.terminal.label_pages import LabelPages
 from proemlc_ros.operator.terminal.model_prompts import QUESTIONS
 from proemlc_ros.operator.terminal.orders import Orders
 from proemlc_ros.operator.terminal.prompt import ENTER, ESCAPE, Prompt
-from proemlc_ros.teaching.moments import Annotation
-from proemlc_ros.teaching.statements import Question, Sight
 
 HELP = (
     'space  freeze the moment, or back to live      label key  present, absent, no mark',
@@ -40,14 +39,14 @@ class Console:
         actions: the classifier's services.
     """
 
-    robot: Robot
-    desk: Desk
+    robot: ClassifierView
+    desk: AnnotationDraft
     actions: Actions
     orders: Orders = field(default_factory=Orders)
     prompt: Prompt | None = None
-    asked: Question | None = None
+    asked: Query | None = None
     twins: tuple[str, list[str]] | None = None
-    shown: Sight | None = None
+    shown: StampedPrediction | None = None
     helping: bool = False
     running: bool = True
     labels: LabelPages = field(init=False)
@@ -58,14 +57,14 @@ class Console:
         self.labels = LabelPages(self.robot, self.desk)
         self.robot.watch = self._changed
 
-    def _changed(self, topic: Topic) -> None:
-        if topic is Topic.LABELS:
+    def _changed(self, topic: ViewPart) -> None:
+        if topic is ViewPart.LABELS:
             before, self._known = self._known, frozenset(self.robot.labels.names)
             lost = self.desk.drop_lost(before, self._known)
             if lost:
                 self.orders.say(
                     f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped', failed=True)
-        elif topic is Topic.QUESTIONS and not self._still_asked():
+        elif topic is ViewPart.QUESTIONS and not self._still_asked():
             self.asked = None
 
     def _still_asked(self) -> bool:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proemlc_ros.operator.desk import Desk
-from proemlc_ros.operator.robot import Robot
+from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.similar import matching
 
 # Keys of the labels on the screen: digits, then the letters that mean nothing else.
@@ -25,8 +25,8 @@ class LabelPages:
         size: labels that fit on the screen.
     """
 
-    robot: Robot
-    desk: Desk
+    robot: ClassifierView
+    desk: AnnotationDraft
     filter: str = ''
     size: int = len(LABEL_KEYS)
     _page: int = 0

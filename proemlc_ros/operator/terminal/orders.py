@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.operator.actions import Outcome
+from proemlc_ros.operator.actions import ActionResult
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Orders:
         """Have a job done after those before it."""
         self._jobs.put_nowait(job)
 
-    def order(self, what: str, action: Awaitable[Outcome]) -> None:
+    def order(self, what: str, action: Awaitable[ActionResult]) -> None:
         """Have an action done after those before it, and report on it."""
         self.say(f'{what} …')
         self.add(self._report(action))
@@ -52,6 +52,6 @@ class Orders:
             except ProEMLCError as error:
                 self.say(str(error), failed=True)
 
-    async def _report(self, action: Awaitable[Outcome]) -> None:
+    async def _report(self, action: Awaitable[ActionResult]) -> None:
         outcome = await action
         self.say(outcome.message, failed=not outcome.done)

@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from proemlc_ros.operator.robot import Connection
+from proemlc_ros.classifier.records import StampedPrediction
+from proemlc_ros.operator.classifier_view import Connection
 from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
 from proemlc_ros.operator.terminal.console import HELP, Console
-from proemlc_ros.teaching.statements import Sight
 
 Line = list[tuple[str, str]]
 # Lines beside the labels: status, moment, seen, gap; question, message, prompt.
@@ -81,7 +81,7 @@ class View:
                                   f'{self._glyphs.dot} {words}'),
                 ('title', fit(f'   {figures}', max(0, room + 3)))]
 
-    def _moment(self, sight: Sight | None) -> Line:
+    def _moment(self, sight: StampedPrediction | None) -> Line:
         console = self._console
         if sight is None:
             return [('dim', ' waiting for the first prediction')]
@@ -94,7 +94,7 @@ class View:
         return [('mark', word), ('plain', f' {clock(sight.stamp)}'), ('dim', novelty),
                 ('plain', f'   unmarked labels: {rest}')]
 
-    def _seen(self, sight: Sight | None) -> Line:
+    def _seen(self, sight: StampedPrediction | None) -> Line:
         if sight is None:
             return []
         asked = self._console.asked
@@ -104,7 +104,7 @@ class View:
         seen = printable(', '.join(sight.predicted)) or 'none of the labels'
         return [('dim', ' sees: '), ('bold', seen)]
 
-    def _labels(self, sight: Sight | None, width: int) -> list[Line]:
+    def _labels(self, sight: StampedPrediction | None, width: int) -> list[Line]:
         labels = self._console.labels
         places = {name: place for place, name in enumerate(self._console.robot.labels.names)}
         lines = [self._label(key, name, places.get(name), sight, width)
@@ -114,7 +114,7 @@ class View:
             return [[('dim', f' {text}')]]
         return lines
 
-    def _label(self, key: str, name: str, place: int | None, sight: Sight | None,
+    def _label(self, key: str, name: str, place: int | None, sight: StampedPrediction | None,
                width: int) -> Line:
         console, glyphs = self._console, self._glyphs
         table = console.robot.labels

@@ -11,9 +11,9 @@ import json
 import time
 from typing import Any
 
-from proemlc_ros.operator.pictures import Picture, PictureBook
-from proemlc_ros.operator.robot import Connection, Robot, Topic
-from proemlc_ros.teaching.statements import Question, Sight
+from proemlc_ros.classifier.records import Query, StampedPrediction
+from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
+from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 500_000_000
@@ -24,7 +24,7 @@ def as_json(kind: str, **content: Any) -> str:
     return json.dumps({'type': kind, **content}, ensure_ascii=False, separators=(',', ':'))
 
 
-def sight_content(sight: Sight) -> dict[str, Any]:
+def sight_content(sight: StampedPrediction) -> dict[str, Any]:
     """Return a prediction for JSON."""
     return {
         'stamp': str(sight.stamp),
@@ -35,7 +35,7 @@ def sight_content(sight: Sight) -> dict[str, Any]:
     }
 
 
-def question_content(question: Question, pictures: PictureBook) -> dict[str, Any]:
+def question_content(question: Query, pictures: PictureCache) -> dict[str, Any]:
     """Return a question for JSON."""
     return {
         'stamp': str(question.moment.stamp),
@@ -56,24 +56,24 @@ class Payloads:
         classifier: full name of the classifier node.
     """
 
-    def __init__(self, robot: Robot, pictures: PictureBook, classifier: str) -> None:
+    def __init__(self, robot: ClassifierView, pictures: PictureCache, classifier: str) -> None:
         self.robot = robot
         self.pictures = pictures
         self.classifier = classifier
         self.operators = 0
-        self._made: dict[Topic, str | bytes | None] = {}
+        self._made: dict[ViewPart, str | bytes | None] = {}
 
-    def forget(self, topic: Topic) -> None:
+    def forget(self, topic: ViewPart) -> None:
         """Say that a topic changed."""
         self._made.pop(topic, None)
 
-    def payload(self, topic: Topic) -> str | bytes | None:
+    def payload(self, topic: ViewPart) -> str | bytes | None:
         """Return the newest message of a topic; None where there is nothing to tell."""
         if topic not in self._made:
             self._made[topic] = getattr(self, f'_{topic.value}')()
         return self._made[topic]
 
-    def _shown(self) -> tuple[Sight | None, Picture | None]:
+    def _shown(self) -> tuple[StampedPrediction | None, CameraPicture | None]:
         """Return a prediction and the picture that it is about, as new as there are both."""
         sight, picture = self.robot.sight, self.pictures.newest
         if sight is None or picture is None:

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
-from proemlc_ros.operator.actions import Actions, Outcome
-from proemlc_ros.operator.desk import annotation_about
-from proemlc_ros.operator.pictures import PictureBook
-from proemlc_ros.operator.robot import Robot
+from proemlc_ros.operator.actions import ActionResult, Actions
+from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.operator.draft import annotation_about
+from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.web.payloads import sight_content
 
@@ -30,7 +30,7 @@ class Requests:
         who: the operator's name until another is given.
     """
 
-    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions,
+    def __init__(self, robot: ClassifierView, pictures: PictureCache, actions: Actions,
                  who: str) -> None:
         self.who = self._nameless = who
         self._robot = robot
@@ -120,7 +120,7 @@ class Requests:
         return {'done': True, 'message': ''}
 
 
-def reply_of(outcome: Outcome) -> Content:
+def reply_of(outcome: ActionResult) -> Content:
     """Return an action's outcome for JSON."""
     return {'done': outcome.done, 'message': outcome.message}
 

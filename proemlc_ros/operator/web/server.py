@@ -14,13 +14,13 @@ from importlib.resources import files
 from aiohttp import WSCloseCode, web
 
 from proemlc_ros.operator.actions import Actions
-from proemlc_ros.operator.pictures import PictureBook
-from proemlc_ros.operator.robot import Connection, Robot, Topic
+from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
+from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.web.access import Access
-from proemlc_ros.operator.web.door import Door
+from proemlc_ros.operator.web.connection import PageConnection
+from proemlc_ros.operator.web.guard import RequestGuard
 from proemlc_ros.operator.web.payloads import Payloads
 from proemlc_ros.operator.web.requests import Requests
-from proemlc_ros.operator.web.session import Session
 
 MAX_BODY = 2048
 MAX_MESSAGE = 256 * 1024
@@ -60,14 +60,14 @@ class Dashboard:
         settings: how it is served.
     """
 
-    def __init__(self, robot: Robot, pictures: PictureBook, actions: Actions, classifier: str,
+    def __init__(self, robot: ClassifierView, pictures: PictureCache, actions: Actions, classifier: str,
                  settings: Settings) -> None:
         self._robot = robot
         self._pictures = pictures
         self._actions = actions
         self._settings = settings
         self._payloads = Payloads(robot, pictures, classifier)
-        self._sessions: set[Session] = set()
+        self._sessions: set[PageConnection] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._opened = 0
         self._files = static_files()
@@ -75,11 +75,11 @@ class Dashboard:
         self._ticker: asyncio.Task[None] | None = None
         robot.watch = self.changed
 
-    def changed(self, topic: Topic) -> None:
+    def changed(self, topic: ViewPart) -> None:
         """Tell every page that a topic changed."""
-        if topic is Topic.SIGHT:
-            self.changed(Topic.PICTURE)
-        if topic is Topic.QUESTIONS:
+        if topic is ViewPart.SIGHT:
+            self.changed(ViewPart.PICTURE)
+        if topic is ViewPart.QUESTIONS:
             for question in self._robot.questions:
                 self._pictures.hold(question.moment.stamp)
         self._payloads.forget(topic)
@@ -93,7 +93,7 @@ class Dashboard:
             OSError: the address or port cannot be used.
         """
         settings = self._settings
-        door = Door(settings.access, settings.max_http_rate, settings.max_attempts)
+        door = RequestGuard(settings.access, settings.max_http_rate, settings.max_attempts)
         app = web.Application(middlewares=[door.guard], client_max_size=MAX_BODY)
         app.router.add_get('/session', door.session_state)
         app.router.add_post('/session', door.sign_in)
@@ -124,7 +124,7 @@ class Dashboard:
             now = self._robot.connection(time.monotonic()), int(time.monotonic())
             if now != before:
                 before = now
-                self.changed(Topic.HEALTH)
+                self.changed(ViewPart.HEALTH)
             await asyncio.sleep(LOOK)
 
     async def _file(self, request: web.Request) -> web.Response:
@@ -152,7 +152,7 @@ class Dashboard:
             self._opened += 1
             requests = Requests(self._robot, self._pictures, self._actions,
                                 who=f'operator {self._opened}')
-            await self._serve(Session(socket, self._payloads, requests, self._settings.max_rate))
+            await self._serve(PageConnection(socket, self._payloads, requests, self._settings.max_rate))
         except ConnectionError:
             # The page went away in the middle of a message; it will come back by itself.
             pass
@@ -160,7 +160,7 @@ class Dashboard:
             self._sockets.discard(socket)
         return socket
 
-    async def _serve(self, session: Session) -> None:
+    async def _serve(self, session: PageConnection) -> None:
         self._sessions.add(session)
         self._count_operators()
         try:
@@ -171,7 +171,7 @@ class Dashboard:
 
     def _count_operators(self) -> None:
         self._payloads.operators = len(self._sessions)
-        self.changed(Topic.HEALTH)
+        self.changed(ViewPart.HEALTH)
 
 
 def static_files() -> dict[str, tuple[bytes, str]]:

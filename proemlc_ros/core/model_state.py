@@ -1,0 +1,227 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where a model stands: nothing learnt, warming up, or with its hidden layer fixed."""
+
+from __future__ import annotations
+
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.prequential import PrequentialRecorder, PrequentialResult
+from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.unlearning import calibrate, unlearn_rows
+from proemlc_ros.core.warmup import WarmUp
+from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
+
+
+class ModelState:
+    """Makes the learner when the first samples come, and again while the layer is provisional.
+
+    Every change is complete or, when an error is raised, has not happened.
+    """
+
+    def __init__(self, options: Options, labels: LabelColumns) -> None:
+        """Start with nothing learnt; labels: known from the start."""
+        self.options = options
+        self.width = options.width
+        self.first_labels = labels
+        self.learner: Learner | None = None
+        self.warmup: WarmUp | None = (
+            WarmUp(options.warmup_samples) if options.needs_samples else None)
+
+    @property
+    def fixed(self) -> Learner | None:
+        """The learner, once its layer is fixed."""
+        return self.learner if self.warmup is None else None
+
+    @property
+    def labels(self) -> LabelColumns:
+        """The known labels."""
+        return self.first_labels if self.learner is None else self.learner.labels
+
+    def learn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
+        """Learn samples in order."""
+        if self.options.ridge == 0.0 and self.learner is None:
+            raise InitialBlockError('with ridge=0 the model needs an initial block; '
+                                    'call learn_initial() first, or choose a ridge above 0')
+        if self.warmup is not None:
+            self._learn_warming_up(self.warmup, rows, annotations)
+        elif self.learner is not None:
+            self.learner.learn_rows(rows, annotations)
+        else:
+            self._start(make_layer(self.options, rows.shape[1], None), rows, annotations)
+
+    def learn_initial(self, rows: Rows, annotations: list[SampleLabels]) -> None:
+        """Learn the first samples of all; they fix the layer."""
+        if self.learner is not None and self.learner.samples:
+            raise InitialBlockError(f'{self.learner.samples} samples have been learnt already; '
+                                    'the initial block comes first, on a new model')
+        layer = (self.learner.layer if self.fixed is not None and self.learner is not None
+                 else make_layer(self.options, rows.shape[1], rows))
+        if self.options.ridge > 0.0:
+            self._start(layer, rows, annotations)
+        else:
+            learner = Learner(self.options, layer, self.labels.names)
+            learner.learn_pseudo_inverse(rows, annotations)
+            self.learner, self.width = learner, rows.shape[1]
+        self.warmup = None
+
+    def test_then_train(self, rows: Rows, annotations: list[SampleLabels]) -> PrequentialResult:
+        """Learn samples and return what was said about each just before."""
+        trial = PrequentialRecorder()
+        # One by one while the layer may change; on a copy, since an error must change nothing.
+        stage = self if self.fixed is not None else self.copy()
+        start = 0
+        while stage.fixed is None and start < rows.shape[0]:
+            stage._try_one(trial, rows[start:start + 1], annotations[start])
+            start += 1
+        if start < rows.shape[0] and stage.learner is not None:
+            stage.learner.learn_rows(rows[start:], annotations[start:], trial)
+        self.__dict__.update(stage.__dict__)
+        return trial.outcome(len(self.labels))
+
+    def _try_one(self, trial: PrequentialRecorder, row: Rows, said: SampleLabels) -> None:
+        if self.learner is None:
+            trial.record_nothing(len(self.labels))
+        else:
+            hidden = self.learner.layer.rows(row)[0]
+            _, leverage = self.learner.ridge.gain(hidden)
+            trial.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
+                         leverage, hidden)
+        self.learn(row, [said])
+
+    def unlearn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
+        """Take samples back, the last one first."""
+        if self.learner is None:
+            raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
+        if self.warmup is None:
+            unlearn_rows(self.learner, rows, annotations)
+            return
+        left = self.warmup
+        for place in range(rows.shape[0] - 1, -1, -1):
+            fewer = left.minus(rows[place:place + 1], annotations[place])
+            if fewer is None:
+                raise NeverLearntError(f'sample {place} was never learnt with these labels; '
+                                       'give the values and labels it was learnt with')
+            left = fewer
+        self._learn_again(left)
+
+    def calibrate(self, rows: Rows, annotations: list[SampleLabels]) -> None:
+        """Learn the thresholds anew from learnt samples."""
+        for said in annotations:
+            for name in said.present + said.absent:
+                self.labels.column(name)
+        if self.learner is not None:
+            calibrate(self.learner, rows, annotations)
+
+    def know(self, name: str) -> None:
+        """Make a label known that no sample has shown."""
+        if self.learner is not None:
+            self.learner.grow((name,))
+        elif name not in self.first_labels.columns:
+            self.first_labels.add(name)
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a label another name."""
+        self.labels.rename(name, new_name)
+        self._rename_kept(name, new_name)
+
+    def remove(self, name: str) -> None:
+        """Forget a label."""
+        if self.learner is None:
+            self.first_labels.remove(name)
+        else:
+            self.learner.remove_label(name)
+        self._rename_kept(name, None)
+
+    def fix(self) -> None:
+        """Fix a provisional layer now, with the samples that have come."""
+        if self.warmup is not None and len(self.warmup):
+            self._learn_again(WarmUp(len(self.warmup), self.warmup.parts, self.warmup.annotations))
+
+    # ----- warming up -----
+
+    def _learn_warming_up(self, warmup: WarmUp, rows: Rows, annotations: list[SampleLabels]) -> None:
+        more = warmup.plus(rows, annotations)
+        if self.learner is not None and more.layer_samples == warmup.layer_samples:
+            if rows.shape[0] == 1 and not is_sparse(rows):
+                self.learner.learn_one(rows[0], annotations[0])
+            else:
+                self.learner.learn_rows(rows, annotations)
+            self.warmup = more
+        else:
+            self._learn_again(more)
+
+    def _learn_again(self, warmup: WarmUp) -> None:
+        """Draw the layer from the kept samples and learn all of them from the start."""
+        unmentioned = self._unmentioned(warmup)
+        if len(warmup):
+            rows = warmup.rows()
+            layer = make_layer(self.options, rows.shape[1], rows[:warmup.layer_samples])
+            self._start(layer, rows, list(warmup.annotations))
+        else:
+            self.learner = None
+        for name in unmentioned:
+            self.know(name)
+        self.warmup = None if warmup.over else warmup
+
+    def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[SampleLabels]) -> None:
+        learner = Learner(self.options, layer, self.first_labels.names)
+        learner.learn_rows(rows, annotations)
+        self.learner, self.width = learner, rows.shape[1]
+
+    def _unmentioned(self, warmup: WarmUp) -> list[str]:
+        """Return the labels that only samples taken back have mentioned; they stay known."""
+        mentioned = {name for said in warmup.annotations for name in said.present + said.absent}
+        return [name for name in self.labels.names
+                if name not in mentioned and name not in self.first_labels.columns]
+
+    def _rename_kept(self, name: str, new_name: str | None) -> None:
+        """Change a name where samples are kept to be learnt again."""
+        if self.warmup is not None:
+            self.warmup = self.warmup.renamed(name, new_name)
+        if self.learner is not None and name in self.first_labels.columns:
+            if new_name is None:
+                self.first_labels.remove(name)
+            else:
+                self.first_labels.rename(name, new_name)
+
+    # ----- whole -----
+
+    def copy(self) -> ModelState:
+        """Return an independent copy."""
+        twin = ModelState(self.options, self.first_labels.copy())
+        twin.width, twin.warmup = self.width, self.warmup
+        twin.learner = None if self.learner is None else self.learner.copy()
+        return twin
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of the arrays."""
+        kept = 0 if self.warmup is None else self.warmup.memory_bytes
+        return kept + (0 if self.learner is None else self.learner.memory_bytes)
+
+    def emptied(self) -> ModelState:
+        """Return a stage with the same layer, if it is fixed, and nothing learnt."""
+        twin = ModelState(self.options, LabelColumns())
+        twin.width = self.width
+        if self.fixed is not None:
+            twin.learner = Learner(self.options, self.fixed.layer)
+            twin.warmup = None
+        return twin
+
+    def layer_for(self, width: int | None) -> HiddenLayer:
+        """Return the fixed layer; width: of the samples to come, where nothing is learnt yet.
+
+        Raises:
+            NotReadyError: when the layer still waits for samples, or the width is not known.
+        """
+        if self.fixed is not None:
+            return self.fixed.layer
+        width = self.width if self.width is not None else width
+        if self.warmup is not None or width is None:
+            raise NotReadyError('the hidden layer is not fixed yet; learn the first samples, '
+                                'or call learn_initial() or fix_layer()')
+        return make_layer(self.options, width, None)

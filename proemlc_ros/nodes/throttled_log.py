@@ -1,0 +1,45 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Log lines that may come with every message, and must not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+
+class ThrottledLog:
+    """Writes a line of each kind at most once a period; how many it held back comes with the next.
+
+    Args:
+        write: takes a line; may be called from any thread.
+        period: seconds between lines of the same kind; may be changed while running.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, write: Callable[[str], object], period: float,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self.period = period
+        self._write = write
+        self._clock = clock
+        self._last: dict[object, float] = {}
+        self._held_back: dict[object, int] = {}
+        self._lock = threading.Lock()
+
+    def say(self, kind: object, text: str) -> None:
+        """Write a line, or count it.
+
+        Args:
+            kind: few different ones, such as causes.
+            text: the line.
+        """
+        now = self._clock()
+        with self._lock:
+            if now - self._last.get(kind, -float('inf')) < self.period:
+                self._held_back[kind] = self._held_back.get(kind, 0) + 1
+                return
+            self._last[kind] = now
+            held_back = self._held_back.pop(kind, 0)
+        more = f' ({held_back} more like it since the last line)' if held_back else ''
+        self._write(text + more)

@@ -1,0 +1,57 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A session on a folder, lessons for it, and what it has learnt."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.limits import Limits
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.core import ProEMLC
+
+MESSAGES = RosbagsMessages()
+WIDTH = 12
+PROBES = np.random.default_rng(99).normal(size=(20, WIDTH))
+
+
+def new_model() -> ProEMLC:
+    return ProEMLC(hidden_size=40, seed=3)
+
+
+def make_annotation(number: int, *labels: str, **fields) -> Annotation:
+    values = np.random.default_rng(number).normal(size=WIDTH).astype(np.float32)
+    return Annotation(1000 + number, labels, features=values, **fields)
+
+
+class Opened:
+    """A session on a folder, as the node makes it."""
+
+    def __init__(self, folder, **limits):
+        self.directory = ModelDirectory(folder)
+        self.journal = Journal(self.directory.journal, MESSAGES)
+        self.session = DurableModel(VersionedModel(new_model()), new_model, self.directory, self.journal,
+                               Limits(**limits))
+        self.report = resume(self.session)
+
+    def drop(self):
+        """Let go without any farewell, as a crash does."""
+        self.directory.close()
+
+
+def scores_of(session) -> np.ndarray:
+    return session.pupil.model.scores(PROBES)
+
+
+def teach_some(session, count: int = 30, start: int = 0) -> None:
+    names = ['cup', 'plate', 'fork', 'knife', 'spoon']
+    for number in range(start, start + count):
+        chosen = names[:1 + number % len(names)][-2:]
+        answer, = session.teach([make_annotation(number, *chosen)])
+        assert isinstance(answer, Learnt), answer

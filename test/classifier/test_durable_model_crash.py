@@ -1,0 +1,113 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at random moments, a hundred times: what was acknowledged is learnt, and once."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import struct
+import time
+
+import numpy as np
+import pytest
+
+from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.core import ProEMLC
+
+KILLS = 100
+WIDTH = 6
+PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
+MESSAGES = RosbagsMessages()
+
+
+def new_model() -> ProEMLC:
+    return ProEMLC(hidden_size=20, activation='relu', scaling='none', seed=2)
+
+
+def lesson(number: int) -> Annotation:
+    values = np.random.default_rng(number).normal(size=WIDTH).astype(np.float32)
+    labels = (f'label {number % 5}', f'rare {number // 40}')
+    return Annotation(number, labels, features=values, complete=number % 3 > 0)
+
+
+def open_session(folder) -> DurableModel:
+    directory = ModelDirectory(folder)
+    journal = Journal(directory.journal, MESSAGES, max_file_bytes=40_000)
+    session = DurableModel(VersionedModel(new_model()), new_model, directory, journal)
+    resume(session)
+    return session
+
+
+def victim(folder, pipe: int, start: int) -> None:
+    """Teach until killed; say the number of each acknowledged lesson."""
+    session = open_session(folder)
+    number = start
+    while True:
+        batch = [lesson(number + offset) for offset in range(1 + number % 3)]
+        for annotation, answer in zip(batch, session.teach(batch)):
+            assert isinstance(answer, Learnt), answer
+            os.write(pipe, struct.pack('<q', annotation.stamp))
+        number += len(batch)
+        if number % 7 == 0:
+            session.snapshot()
+
+
+def run_victim(folder, start: int, patience: float) -> list[int]:
+    """Let a process teach, kill it, and return what it acknowledged."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reader)
+            victim(folder, writer, start)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    select.select([reader], [], [], 30)  # Not before its first word.
+    time.sleep(patience)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), 'the victim ended by itself'
+    said = b''
+    while chunk := os.read(reader, 65536):
+        said += chunk
+    os.close(reader)
+    return [number for number, in struct.iter_unpack('<q', said[:len(said) // 8 * 8])]
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_or_doubled(tmp_path):
+    folder = tmp_path / 'model'
+    dice = random.Random(1)
+    acknowledged: list[int] = []
+    start = 1
+    for kill in range(KILLS):
+        acknowledged += run_victim(folder, start, dice.random() * 0.08)
+        # Behind everything that the victim may have written without a word.
+        start = max(acknowledged) + 10
+        if kill % 4 == 0:
+            path = max((folder / 'journal').glob('*.db3'), key=lambda p: p.stat().st_mtime)
+            os.truncate(path, path.stat().st_size - dice.randint(1, 5000))
+    session = open_session(folder)
+    learnt = [entry.statement.stamp for entry in session.journal.entries()]
+    assert len(acknowledged) > KILLS
+    assert len(set(learnt)) == len(learnt)
+    assert set(acknowledged) <= set(learnt)
+    assert session.pupil.model.samples == len(learnt)
+    uninterrupted = new_model()
+    for number in learnt:
+        taught = lesson(number)
+        uninterrupted.learn(taught.features, taught.labels, complete=taught.complete)
+    assert session.pupil.model.labels == uninterrupted.labels
+    np.testing.assert_allclose(
+        session.pupil.model.scores(PROBES), uninterrupted.scores(PROBES), atol=1e-9)
+    np.testing.assert_allclose(session.pupil.model.thresholds, uninterrupted.thresholds)

@@ -1,0 +1,85 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Queries, the rolling loss and the statistics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from proemlc_ros.classifier.prequential import RollingHamming
+from proemlc_ros.classifier.queries import (
+    QueryPolicy,
+    QueryReason,
+    QueryRules,
+    candidates,
+    explain,
+    nearest_distance,
+)
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter
+
+SECOND = 1_000_000_000
+
+
+def test_novel_before_doubtful_and_nothing_when_sure():
+    policy = QueryPolicy(QueryRules(novelty=0.5, margin=0.1, rate=1e6))
+    assert policy.consider(1, 0, 0.9, 0.01) is QueryReason.NOVEL
+    assert policy.consider(2, SECOND, 0.1, 0.01) is QueryReason.DOUBTFUL
+    assert policy.consider(3, 2 * SECOND, 0.1, 0.5) is None
+
+
+def test_never_twice_about_a_moment_and_never_about_an_answered_one():
+    policy = QueryPolicy(QueryRules(rate=1e6))
+    assert policy.consider(1, 0, 1.0, 1.0)
+    assert policy.consider(1, SECOND, 1.0, 1.0) is None
+    policy.settle(2)
+    assert policy.consider(2, 2 * SECOND, 1.0, 1.0) is None
+    assert policy.consider(0, 3 * SECOND, 1.0, 1.0) is None
+
+
+def test_queries_are_limited_in_rate():
+    policy = QueryPolicy(QueryRules(rate=2.0))
+    asked = [bool(policy.consider(stamp, stamp * SECOND // 10, 1.0, 1.0))
+             for stamp in range(1, 21)]
+    assert sum(asked) == 4
+    policy.rules.rate = 0.0
+    assert policy.consider(99, 99 * SECOND, 1.0, 1.0) is None
+
+
+def test_candidates_and_words():
+    scores = np.array([0.1, 0.9, -0.5])
+    assert candidates(scores, 2) == [1, 0]
+    assert nearest_distance(scores, 0.0) == pytest.approx(0.1)
+    assert nearest_distance(np.zeros(0), 0.0) == math.inf
+    assert '0.90' in explain(QueryReason.NOVEL, 0.9, 1.0)
+    assert '0.05' in explain(QueryReason.DOUBTFUL, 0.1, 0.05)
+
+
+def test_rolling_hamming_by_hand():
+    rolling = RollingHamming(window=2)
+    assert rolling.loss is None
+    rolling.add(['a'], Annotation(0, ('a', 'b')), ['a', 'b', 'c', 'd'])  # b missed: 1 of 4
+    assert rolling.loss == 1 / 4
+    # c is wrong, new is missed: 2 of 5.
+    rolling.add(['c'], Annotation(0, ('new',)), ['a', 'b', 'c', 'd'])
+    assert rolling.loss == 3 / 9
+    rolling.add(['a', 'b'], Annotation(0, ('a',), ('b',), complete=False), 'abcd')  # b: 1 of 2
+    assert rolling.loss == 3 / 7
+    assert len(rolling) == 2
+
+
+def test_rates_and_latencies():
+    meter = RateMeter()
+    assert meter.read(0) == 0.0
+    for _ in range(5):
+        meter.count()
+    assert meter.read(2 * SECOND) == 2.5
+    assert meter.read(3 * SECOND) == 0.0
+    window = LatencyWindow(size=3)
+    assert all(map(math.isnan, window.percentiles()))
+    for value in (1, 2, 3, 4):
+        window.add(value * 1_000_000)
+    assert window.percentiles((50,)) == [pytest.approx(3.0)]

@@ -1,0 +1,91 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots that are damaged, or older than the journal, or all that is left."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from durable_model_stand import scores_of, teach_some
+
+from proemlc_ros.core import ProEMLC
+
+
+def test_everything_is_there_after_a_crash_behind_a_snapshot(opened):
+    session = opened()
+    teach_some(session, 10)
+    session.snapshot()
+    teach_some(session, 10, start=10)
+    session.rename('cup', 'mug')
+    session.undo()
+    teach_some(session, 5, start=20)
+    session.remove('plate')
+    expected = scores_of(session)
+    again = opened()
+    assert again.snapshots.position == 10
+    np.testing.assert_array_equal(scores_of(again), expected)
+    assert again.pupil.version == session.pupil.version
+
+
+def test_a_damaged_snapshot_falls_back_to_the_older_one(opened, tmp_path):
+    session = opened()
+    teach_some(session, 5)
+    session.snapshot()
+    teach_some(session, 5, start=5)
+    session.snapshot()
+    teach_some(session, 5, start=10)
+    expected = scores_of(session)
+    path = tmp_path / 'model/snapshot.npz'
+    path.write_bytes(path.read_bytes()[:-50])
+    again = opened()
+    assert again.snapshots.position == 5
+    np.testing.assert_array_equal(scores_of(again), expected)
+    path.unlink()
+    again = opened()
+    assert again.snapshots.position == 5
+    np.testing.assert_array_equal(scores_of(again), expected)
+    (tmp_path / 'model/snapshot.npz').write_bytes(b'')
+    (tmp_path / 'model/snapshot_older.npz').unlink()
+    np.testing.assert_array_equal(scores_of(opened()), expected)
+
+
+def test_a_damaged_snapshot_does_not_take_the_place_of_the_older_one(
+        opened, tmp_path, monkeypatch):
+    session = opened()
+    for number in (0, 5):
+        teach_some(session, 5, start=number)
+        session.snapshot()
+    (tmp_path / 'model/snapshot.npz').write_bytes(b'')
+    session = opened()
+
+    def full(*_, **__):
+        raise OSError('no space left')
+    with monkeypatch.context() as patched, pytest.raises(OSError, match='no space'):
+        patched.setattr(ProEMLC, 'save', full)
+        session.snapshot()
+    assert opened().snapshots.position == 5
+
+
+def test_an_older_state_does_not_replace_a_newer_snapshot(opened, tmp_path):
+    session = opened()
+    teach_some(session, 5)
+    session.snapshot()
+    written = (tmp_path / 'model/snapshot.npz').read_bytes()
+    session.snapshots.write(ProEMLC(), {'position': 4})
+    assert session.snapshots.position == 5
+    assert (tmp_path / 'model/snapshot.npz').read_bytes() == written
+
+
+def test_a_snapshot_without_its_journal_loses_nothing_later(opened, tmp_path):
+    session = opened()
+    teach_some(session, 8)
+    session.snapshot()
+    shutil.rmtree(tmp_path / 'model/journal')
+    session = opened()
+    teach_some(session, 4, start=8)
+    expected = scores_of(session)
+    again = opened()
+    np.testing.assert_array_equal(scores_of(again), expected)
+    assert again.pupil.model.samples == 12

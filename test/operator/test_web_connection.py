@@ -1,0 +1,152 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What pages are told and what they may ask for, over real websockets."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('aiohttp')
+
+from web_stand import ask, in_stand, message_of
+
+from proemlc_ros.classifier.records import LabelState, Query, StampedVector
+from proemlc_ros.operator.pictures import CameraPicture
+
+
+def test_new_page_is_told_everything():
+    async def test(stand):
+        stand.robot.on_labels(LabelState(('cup',), (3,), (0.25,), 9, 1))
+        stand.pictures.add(CameraPicture(1_700_000_000_123_456_789, b'jpeg'))
+        stand.see(1_700_000_000_123_456_789)
+        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd', ('cup',)))
+        async with stand.websocket() as socket:
+            labels = await message_of(socket, 'labels')
+            picture = await message_of(socket, 'picture')
+            sight = await message_of(socket, 'sight')
+            questions = await message_of(socket, 'questions')
+            health = await message_of(socket, 'health')
+        assert (labels['names'], labels['counts'], labels['thresholds']) == (['cup'], [3], [0.25])
+        assert picture == (1_700_000_000_123_456_789).to_bytes(8, 'big') + b'jpeg'
+        assert sight['stamp'] == '1700000000123456789' and sight['scores'] == [0.5]
+        assert questions['questions'][0]['text'] == 'odd'
+        assert health['live'] and health['operators'] == 1
+    in_stand(test)
+
+
+def test_page_is_told_the_prediction_that_its_picture_shows():
+    async def test(stand):
+        stand.see(1000)
+        stand.pictures.add(CameraPicture(1000, b'one'))
+        stand.pictures.add(CameraPicture(1500, b'no prediction'))
+        stand.see(2000)  # no picture of it: the last pair is shown
+        async with stand.websocket() as socket:
+            assert (await message_of(socket, 'picture')).endswith(b'one')
+            assert (await message_of(socket, 'sight'))['stamp'] == '1000'
+            stand.see(2_000_000_000)  # pictures have stopped: predictions go on
+            while (await message_of(socket, 'sight'))['stamp'] != '2000000000':
+                pass
+    in_stand(test)
+
+
+def test_picture_of_a_question_is_kept_for_its_answer():
+    async def test(stand):
+        stand.pictures.add(CameraPicture(5, b'asked about'))
+        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
+        for number in range(200):
+            stand.pictures.add(CameraPicture(10**12 + number, b'later'))
+        async with stand.browser.get('/pictures/5.jpg') as answer:
+            assert await answer.read() == b'asked about'
+    in_stand(test)
+
+
+def test_annotation_is_about_the_moment_that_was_held_however_long_ago():
+    async def test(stand):
+        async with stand.websocket() as socket:
+            stand.see(1001)
+            assert (await ask(socket, 'hold', stamp='1001'))['done']
+            for stamp in range(5000, 6000):
+                stand.see(stamp)
+            await ask(socket, 'name', who=' Ann ')
+            reply = await ask(socket, 'annotate', stamp='1001', labels=['cup', 'mug'],
+                              absent=['bowl'], complete=False)
+        said = stand.actions.asked[-1]
+        assert reply['done'] and reply['now']['predicted'] == ['cup']
+        assert (said.stamp, said.labels, said.absent) == (1001, ('cup', 'mug'), ('bowl',))
+        assert (said.complete, said.annotator, said.extractor) == (False, 'Ann', 'test/1')
+        assert said.features.tolist() == [1001 % 97] * 4
+    in_stand(test)
+
+
+def test_two_pages_see_each_others_changes():
+    async def test(stand):
+        async with stand.websocket() as first, stand.websocket() as second:
+            stand.see(7)
+            stand.robot.on_question(Query(StampedVector(7, np.zeros(4, np.float32)), 'odd'))
+            while not (await message_of(second, 'questions'))['questions']:
+                pass
+            await ask(first, 'name', who='Ann')
+            await ask(first, 'annotate', stamp='7', labels=['cup'], complete=True)
+            assert (await message_of(second, 'questions'))['questions'] == []
+            activity = await message_of(second, 'activity')
+            assert activity['deeds'][-1]['text'] == 'taught cup'
+            assert activity['deeds'][-1]['who'] == 'Ann'
+    in_stand(test)
+
+
+def test_undo_is_refused_where_somebody_taught_meanwhile():
+    async def test(stand):
+        async with stand.websocket() as socket:
+            assert (await ask(socket, 'undo', seen=0))['done']
+            stand.robot.note('Ben', 'taught bowl')
+            refused = await ask(socket, 'undo', seen=0)
+            assert not refused['done'] and 'Ben taught bowl' in refused['message']
+            assert (await ask(socket, 'undo', seen=1))['done']
+            stand.robot.note('operator 1', 'taught cup')  # one's own deed is no surprise
+            assert (await ask(socket, 'undo', seen=1))['done']
+    in_stand(test)
+
+
+@pytest.mark.parametrize(('what', 'content', 'asked'), [
+    ('rename', {'label': 'a', 'new_label': 'b'}, ('rename', 'operator 1', 'a', 'b')),
+    ('remove', {'label': 'a'}, ('remove', 'operator 1', 'a')),
+    ('save', {'file_name': 'kitchen'}, ('save', 'operator 1', 'kitchen')),
+    ('load', {'file_name': ''}, ('load', 'operator 1', '')),
+])
+def test_requests_reach_the_classifier(what, content, asked):
+    async def test(stand):
+        async with stand.websocket() as socket:
+            assert (await ask(socket, what, **content))['done']
+        assert stand.actions.asked == [asked]
+    in_stand(test)
+
+
+def test_skip_settles_a_question_and_similar_names_twins():
+    async def test(stand):
+        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
+        stand.robot.on_labels(LabelState(('cup',), (3,), (0.0,), 9, 1))
+        async with stand.websocket() as socket:
+            assert (await ask(socket, 'similar', label='cups'))['similar'] == ['cup']
+            await ask(socket, 'skip', stamp='5')
+        assert len(stand.robot.questions) == 0
+    in_stand(test)
+
+
+@pytest.mark.parametrize('request_', [
+    {'do': 'explode'}, {'do': 5}, {}, [], 'text', {'do': 'annotate'},
+    {'do': 'annotate', 'stamp': '-1', 'labels': [], 'complete': True},
+    {'do': 'annotate', 'stamp': '٣', 'labels': [], 'complete': True},
+    {'do': 'annotate', 'stamp': '9' * 30, 'labels': [], 'complete': True},
+    {'do': 'annotate', 'stamp': '1', 'labels': 'cup', 'complete': True},
+    {'do': 'annotate', 'stamp': '1', 'labels': [5], 'complete': True},
+    {'do': 'annotate', 'stamp': '1', 'labels': [], 'complete': 1},
+    {'do': 'rename', 'label': 'x' * 1000, 'new_label': 'y'},
+])
+def test_bad_request_is_answered_in_words_and_does_nothing(request_):
+    async def test(stand):
+        async with stand.websocket() as socket:
+            await socket.send_json(request_)
+            reply = await message_of(socket, 'reply')
+            assert not reply['done'] and reply['message']
+            assert (await ask(socket, 'similar', label='still works'))['done']
+        assert stand.actions.asked == []
+    in_stand(test)
