@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.labels import LabelColumns, SampleLabels, indicators
+from proemlc_ros.core.labels import LabelColumns, indicators
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import DecisionRule, Mask

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from proemlc_ros.core.labels import SampleLabels, read_names
+from proemlc_ros.core.labels import read_names
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import NotReadyError, UnknownLabelError
 

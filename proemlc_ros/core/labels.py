@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Label names, their columns and their counts; and what an annotation says."""
+"""Label names: the one rule that they must pass, their columns and their counts."""
 
 from __future__ import annotations
 
@@ -9,53 +9,98 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.errors import (
-    LabelError,
-    LabelExistsError,
-    LengthMismatchError,
-    UnknownLabelError,
-)
+from proemlc_ros.errors import LabelError, LabelExistsError, UnknownLabelError
+
+# Control, format, surrogate, private-use, unassigned, line and paragraph separator.
+_HIDDEN_CATEGORIES = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
+# Letters, marks and symbols that show nothing: fillers of several scripts, the empty Braille
+# pattern, the combining grapheme joiner, inherent vowels, an empty note head.
+_BLANKS = frozenset('\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159\U00013441'
+                    '\U00013442\U00016fe4')
+# Of category Cf, yet they spell words in several scripts, and emoji.
+_JOINERS = frozenset('\u200c\u200d')
+# Choose the form of the character before them, as in most emoji.
+_VARIATIONS = frozenset(map(chr, (0x180b, 0x180c, 0x180d, 0x180f, *range(0xfe00, 0xfe10),
+                                  *range(0xe0100, 0xe01f0))))
+# A character of normal form C decomposes into at most this many.
+_LONGEST_DECOMPOSITION = 4
 
 
-class SampleLabels(NamedTuple):
-    """What is said about one sample."""
+def check_label(name: object, max_length: int | None = None) -> str:
+    """Return a label name in Unicode normal form C; two ways to spell é are one label.
 
-    present: tuple[str, ...]
-    absent: tuple[str, ...] = ()
-    complete: bool = True
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The labels that must be known to learn this; "absent" adds nothing where complete."""
-        return self.present if self.complete else self.present + self.absent
-
-
-@lru_cache(maxsize=65536)
-def check_name(name: str) -> str:
-    """Return a label name as plain text.
+    Args:
+        name: text without leading or trailing white space and without characters that do not show:
+            control, format and blank characters. Joiners (U+200C, U+200D) may stand between
+            visible characters, variation selectors behind one.
+        max_length: most characters that the name may have; None: any number.
 
     Raises:
-        LabelError: when it is empty, blank, has control characters or is no valid text.
+        LabelError: when the name breaks a rule; says which, and what to do.
     """
-    if not name.strip():
-        raise LabelError(f'a label is {name!r}; give a name with at least one visible character')
-    for character in name:
-        if unicodedata.category(character) in ('Cc', 'Cs'):
-            raise LabelError(f'the label {name!r} has the control character {character!r}; '
-                             'leave it out')
-    return str(name)
+    if not isinstance(name, str):
+        raise LabelError(f'the label {name!r} is not text; give label names as text')
+    if max_length is not None and len(name) > _LONGEST_DECOMPOSITION * max_length:
+        raise _too_long(name, max_length)
+    plain = name.isascii()
+    text = str(name if plain else unicodedata.normalize('NFC', name))
+    if not text or text.isspace():
+        raise LabelError(f'the label is {_short(name)}; '
+                         'give a name with at least one visible character')
+    if text[0].isspace() or text[-1].isspace():
+        raise LabelError(f'the label {_short(name)} begins or ends with white space; leave it out')
+    if max_length is not None and len(text) > max_length:
+        raise _too_long(text, max_length)
+    if not (plain and text.isprintable()):
+        _check_characters(text)
+    return text
 
 
-def read_names(names: object, what: str = 'labels') -> tuple[str, ...]:
+def _check_characters(name: str) -> None:
+    kinds = [_kind(character) for character in name]
+    for character, before, kind, after in zip(name, ['space', *kinds], kinds,
+                                              [*kinds[1:], 'space']):
+        if (kind == 'hidden' or kind == 'variation' and before != 'visible'
+                or kind == 'joiner' and (before not in ('visible', 'variation')
+                                         or after != 'visible')):
+            raise LabelError(f'the label {_short(name)} has the control or invisible character '
+                             f'U+{ord(character):04X}; leave it out')
+
+
+def _kind(character: str) -> str:
+    if character in _JOINERS:
+        return 'joiner'
+    if character in _VARIATIONS:
+        return 'variation'
+    if character in _BLANKS or unicodedata.category(character) in _HIDDEN_CATEGORIES:
+        return 'hidden'
+    return 'space' if character.isspace() else 'visible'
+
+
+def _too_long(name: str, max_length: int) -> LabelError:
+    return LabelError(f'the label {_short(name)} has {len(name)} characters; '
+                      f'give a name of at most {max_length}')
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= 40 else name[:40] + '…')
+
+
+def read_names(names: object, what: str = 'labels',
+               known: Collection[str] = ()) -> tuple[str, ...]:
     """Return a collection of label names as a tuple without repetitions.
 
     A set is sorted, since its own order differs from run to run.
+
+    Args:
+        names: the collection.
+        what: names the collection in errors.
+        known: names that are taken as they are; those of older model files may break the rule.
 
     Raises:
         LabelError: when it is not a collection of usable names.
@@ -64,75 +109,20 @@ def read_names(names: object, what: str = 'labels') -> tuple[str, ...]:
         raise LabelError(f'{what} is the single text {names!r}; '
                          f'give a collection of names, such as [{names!r}]')
     try:
-        listed: tuple[str, ...] = tuple(names)  # type: ignore[arg-type]
+        listed: tuple[object, ...] = tuple(names)  # type: ignore[arg-type]
     except TypeError as error:
         raise LabelError(f'{what} is {names!r}; give a collection of names') from error
-    for name in listed:
-        if not isinstance(name, str):
-            raise LabelError(f'{what} holds {name!r}, which is not text; give names as text')
-        check_name(name)
+    checked = [name if type(name) is str and name in known else _read_name(name, what)
+               for name in listed]
     if isinstance(names, (set, frozenset)):
-        return tuple(sorted(listed))
-    return listed if len(listed) < 2 else tuple(dict.fromkeys(listed))
+        checked.sort()
+    return tuple(checked if len(checked) < 2 else dict.fromkeys(checked))
 
 
-def read_annotation(labels: object, absent: object = None, complete: object = True) -> SampleLabels:
-    """Return what is said about one sample, checked.
-
-    Raises:
-        LabelError: when the labels cannot be used or contradict each other.
-    """
-    present = read_names(labels)
-    if complete is not True and complete is not False:
-        raise LabelError(f'complete is {complete!r}; give True or False')
-    if absent is None:
-        return SampleLabels(present, (), complete)
-    missing = read_names(absent, 'absent')
-    if both := set(present) & set(missing):
-        raise LabelError(f'{sorted(both)} are said to be present and absent; decide for one')
-    return SampleLabels(present, missing, complete)
-
-
-def read_annotations(count: int, labels: object, absent: object = None,
-                     complete: object = True) -> list[SampleLabels]:
-    """Return one annotation for each of count samples; complete: one value, or one a sample.
-
-    Raises:
-        LabelError: when labels cannot be used.
-        LengthMismatchError: when there is not one collection a sample.
-    """
-    listed = _one_each(count, labels, 'labels')
-    unlisted = [None] * count if absent is None else _one_each(count, absent, 'absent')
-    rules = ([complete] * count if isinstance(complete, bool)
-             else _one_each(count, complete, 'complete'))
-    rules = [bool(rule) if hasattr(rule, 'dtype') else rule for rule in rules]
-    return [_read_again(*said) for said in zip(listed, unlisted, rules)]
-
-
-# A stream says the same of many samples. "typed", since 1 equals True but is no answer.
-_remembered = lru_cache(maxsize=4096, typed=True)(read_annotation)
-
-
-def _read_again(labels: object, absent: object, complete: object) -> SampleLabels:
-    if type(labels) is tuple and absent is None:
-        try:
-            return _remembered(labels, absent, complete)
-        except TypeError:
-            pass  # Something in it cannot be remembered, and is no name either.
-    return read_annotation(labels, absent, complete)
-
-
-def _one_each(count: int, values: object, what: str) -> list[object]:
-    if isinstance(values, (str, bytes, set, frozenset, dict)):
-        raise LabelError(f'{what} is {values!r}; give a list with one entry a sample')
-    try:
-        listed: list[object] = list(values)  # type: ignore[call-overload]
-    except TypeError as error:
-        raise LabelError(f'{what} is {values!r}; give a list with one entry a sample') from error
-    if len(listed) != count:
-        raise LengthMismatchError(
-            f'{what} has {len(listed)} entries for {count} samples; give one entry a sample')
-    return listed
+def _read_name(name: object, what: str) -> str:
+    if not isinstance(name, str):
+        raise LabelError(f'{what} holds {name!r}, which is not text; give names as text')
+    return check_label(name)
 
 
 def indicators(named: Sequence[Collection[str]], columns: Mapping[str, int],
@@ -179,11 +169,20 @@ class LabelColumns:
         Raises:
             UnknownLabelError: when there is no such label.
         """
-        try:
-            return self.columns[name]
-        except (KeyError, TypeError):
-            known = ', '.join(map(repr, self.names[:20])) or 'none yet'
-            raise UnknownLabelError(f'there is no label {name!r}; known labels: {known}') from None
+        return self.columns[self.find(name)]
+
+    def find(self, name: str) -> str:
+        """Return a known name as it is known; the one given may be of another normal form.
+
+        Raises:
+            UnknownLabelError: when there is no such label.
+        """
+        if isinstance(name, str):
+            for form in (name, unicodedata.normalize('NFC', name)):
+                if form in self.columns:
+                    return form
+        known = ', '.join(map(repr, self.names[:20])) or 'none yet'
+        raise UnknownLabelError(f'there is no label {name!r}; known labels: {known}')
 
     def add(self, name: str) -> None:
         """Append a name."""

@@ -11,11 +11,12 @@ import numpy as np
 
 from proemlc_ros.core.blocks import CHUNK, learn_blocks
 from proemlc_ros.core.cached_sample import CachedSample
-from proemlc_ros.core.labels import LabelColumns, SampleLabels
+from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.sample_filter import SampleFilter, checksum_of_vector, checksums_of_rows
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import BLOCK, RecursiveRidge

@@ -13,13 +13,13 @@ import numpy as np
 
 from proemlc_ros.core.fleet.merging import merge_stages
 from proemlc_ros.core.fleet.sums import PartialSums
-from proemlc_ros.core.labels import LabelColumns, SampleLabels, read_annotation, read_names
+from proemlc_ros.core.labels import LabelColumns, check_label, read_names
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prequential import PrequentialResult
 from proemlc_ros.core.readable import ModelReader
 from proemlc_ros.core.rows import Rows, read_vector
-from proemlc_ros.core.samples import read_samples
+from proemlc_ros.core.samples import SampleLabels, read_annotation, read_samples
 from proemlc_ros.core.storage import container, state
 from proemlc_ros.errors import MergeError
 
@@ -106,7 +106,7 @@ class ProEMLC(ModelReader):
             if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
                 # The short way for a robot's sample after sample.
                 fixed.learn_one(read_vector(X, stage.width, self.options.dtype),
-                                read_annotation(labels, absent, complete))
+                                read_annotation(labels, absent, complete, stage.labels.columns))
             else:
                 stage.learn(*self._read(X, labels, absent, complete))
             return tuple(stage.labels.names[known:])
@@ -168,11 +168,11 @@ class ProEMLC(ModelReader):
         Raises:
             UnknownLabelError: when there is no such label.
             LabelExistsError: when another label has the new name.
+            LabelError: when the new name is not usable.
         """
         with self._lock:
-            self._stage.labels.column(name)
-            checked, = read_names([new_name], 'new_name')
-            self._stage.rename(name, checked)
+            known = self._stage.labels.find(name)
+            self._stage.rename(known, check_label(new_name))
 
     def remove_label(self, name: str) -> None:
         """Forget a label; the others stay as they are.
@@ -181,7 +181,7 @@ class ProEMLC(ModelReader):
             UnknownLabelError: when there is no such label.
         """
         with self._lock:
-            self._stage.remove(name)
+            self._stage.remove(self._stage.labels.find(name))
 
     # ----- several models -----
 
@@ -279,4 +279,5 @@ class ProEMLC(ModelReader):
 
     def _read(self, X: object, labels: object, absent: object,
               complete: object) -> tuple[Rows, list[SampleLabels]]:
-        return read_samples(X, labels, absent, complete, self._stage.width, self.options.dtype)
+        return read_samples(X, labels, absent, complete, self._stage.width, self.options.dtype,
+                            self._stage.labels.columns)

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.labels import LabelColumns, SampleLabels
+from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.making import make_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prequential import PrequentialRecorder, PrequentialResult
 from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.unlearning import calibrate, unlearn_rows
 from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError

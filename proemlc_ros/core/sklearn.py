@@ -13,8 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from proemlc_ros.core.labels import check_label
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.options import Options
+from proemlc_ros.errors import LabelError
 
 _OPTIONS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_links', 'bias', 'gamma',
             'gamma_scale', 'whiten', 'warmup', 'forgetting', 'threshold')
@@ -165,8 +167,13 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _name(value: Any) -> str:
-    """Return a label name for a class; the kind keeps 1 and '1' apart."""
-    return f'{type(value).__name__}:{value}' if not isinstance(value, str) else f'str:{value}'
+    """Return a label name for a class; the type keeps 1 and '1' apart."""
+    name = f'{"str" if isinstance(value, str) else type(value).__name__}:{value}'
+    try:
+        usable = check_label(name) == name
+    except LabelError:
+        usable = False
+    return name if usable else ascii(name)  # in quotes, so that no other class has the same name
 
 
 def _plain(value: Any) -> Any:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.rows import Rows, other_form
 from proemlc_ros.core.sample_filter import checksums_of_rows
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.samples import SampleLabels
 
 
 class WarmUp:

@@ -45,14 +45,14 @@ BAD_SAMPLES = {
     'label is bytes': (ROW, [b'cup'], errors.LabelError, 'not text'),
     'empty label': (ROW, [''], errors.LabelError, 'visible character'),
     'blank label': (ROW, ['  '], errors.LabelError, 'visible character'),
-    'control character': (ROW, ['a\nb'], errors.LabelError, 'control character'),
-    'half a character': (ROW, ['\ud800'], errors.LabelError, 'control character'),
+    'control character': (ROW, ['a\nb'], errors.LabelError, r'invisible character U\+000A'),
+    'half a character': (ROW, ['\ud800'], errors.LabelError, r'invisible character U\+D800'),
     'too few annotations': (X[:3], [GOOD] * 2, errors.LengthMismatchError,
                             '2 entries for 3 samples'),
     'too many annotations': (X[:3], [GOOD] * 4, errors.LengthMismatchError, '4 entries'),
-    'one text for all rows': (X[:3], 'cup', errors.LabelError, 'one entry a sample'),
+    'one text for all rows': (X[:3], 'cup', errors.LabelError, 'one entry per sample'),
     'one text a row': (X[:2], ['cup', 'red'], errors.LabelError, r"such as \['cup'\]"),
-    'no list': (X[:2], 5, errors.LabelError, 'one entry a sample'),
+    'no list': (X[:2], 5, errors.LabelError, 'one entry per sample'),
 }
 
 

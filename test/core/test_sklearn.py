@@ -93,3 +93,10 @@ def test_works_in_a_grid_search(data):
 def test_bad_parameters_are_named_by_fit(data):
     with pytest.raises(ParameterError, match='ridge'):
         ProEMLCClassifier(ridge=-1.0).fit(*data)
+
+
+def test_classes_may_be_any_text():
+    classes = np.array(['cup', 'cup ', ' ', '', 'a\nb', 'caf\u00e9', 'cafe\u0301', "'str:cup '"])
+    X = np.eye(len(classes))
+    model = ProEMLCClassifier(hidden_size=20, scaling='none').fit(X, classes)
+    assert model.predict(X).tolist() == classes.tolist()

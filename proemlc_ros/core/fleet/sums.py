@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from proemlc_ros.core.labels import LabelColumns, SampleLabels
+from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.sample_filter import SampleFilter, checksums_of_rows
-from proemlc_ros.core.samples import read_samples
+from proemlc_ros.core.samples import SampleLabels, read_samples
 from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.thresholds import Thresholds
@@ -87,7 +87,7 @@ class PartialSums:
         thought of it at that moment is not known here.
         """
         rows, annotations = read_samples(X, labels, absent, complete, self.layer.width,
-                                         self.options.dtype)
+                                         self.options.dtype, self.labels.columns)
         for start in range(0, rows.shape[0], _BLOCK):
             self._add_block(rows[start:start + _BLOCK], annotations[start:start + _BLOCK])
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from proemlc_ros.core.labels import LabelColumns, SampleLabels
+from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.making import restore_layer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import Arrays
