@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
-from proemlc_ros.classifier.validation import Validation
+from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.solving.blas import routines
 from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, train
@@ -66,7 +66,7 @@ def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
 def reading(path: Path) -> None:
     """Do what the process beside does: read, check and match."""
     with BagReader(path) as bag:
-        deque(Steps(Validation()).of(find_sources(bag).stream(bag)), maxlen=0)
+        deque(Steps(ExpectedInput()).of(find_sources(bag).stream(bag)), maxlen=0)
 
 
 class Used(NamedTuple):

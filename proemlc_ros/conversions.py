@@ -1,9 +1,9 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Our own messages to plain objects and back: the one place where this happens.
+"""Messages to plain objects and back: the one place where this happens.
 
-Reading works on any object with the message's fields, be it of rclpy or of rosbags; writing asks a
-`MessageFactory` for the messages of one of the two worlds.
+Reading works on any object with the message's fields, of rclpy or of rosbags; writing asks a
+`MessageFactory` for the messages of one of the two.
 """
 
 from __future__ import annotations
@@ -12,31 +12,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proemlc_ros.classifier.limits import distinct
-from proemlc_ros.classifier.matching import NANOSECONDS
 from proemlc_ros.classifier.records import (
+    NANOSECONDS,
     Annotation,
     Event,
     EventKind,
     LabelState,
     Query,
+    QueryReason,
     StampedPrediction,
     StampedVector,
     Vector,
 )
+from proemlc_ros.classifier.validation import distinct
+from proemlc_ros.classifier.versioned_model import VersionedPrediction
 
 ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
 EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'
 FEATURES_TYPE = 'proemlc_ros/msg/FeatureVector'
+LABEL_SET_TYPE = 'proemlc_ros/msg/LabelSet'
+PREDICTION_TYPE = 'proemlc_ros/msg/Prediction'
+QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
+VISION_TYPE = 'vision_msgs/msg/Classification'
+HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
 
 
 class MessageFactory(Protocol):
-    """Makes messages of one world, and turns them to bytes (CDR) and back."""
+    """Makes messages of one library, and turns them to bytes (CDR) and back."""
 
     def new(self, type_name: str, **fields: Any) -> Any:
         """Return a message of a type such as 'std_msgs/msg/Header'."""
 
-    def floats(self, values: Vector) -> Any:
+    def floats(self, values: Any) -> Any:
         """Return values in the form that a float32[] field takes without a check by element."""
 
     def serialize(self, message: Any, type_name: str) -> bytes:
@@ -58,8 +65,10 @@ def vector_of(values: Any) -> Vector:
 
 
 def stamped_vector_of(message: Any) -> StampedVector:
-    """Return the moment of a FeatureVector."""
-    return StampedVector(stamp_of(message.header), vector_of(message.data), str(message.extractor))
+    """Return the vector of a FeatureVector."""
+    stamp = message.header.stamp
+    return StampedVector(stamp.sec * NANOSECONDS + stamp.nanosec,
+                         np.asarray(message.data, dtype=np.float32), message.extractor)
 
 
 def annotation_of(message: Any) -> Annotation:
@@ -77,9 +86,10 @@ def annotation_of(message: Any) -> Annotation:
 
 
 def stamped_prediction_of(message: Any) -> StampedPrediction:
-    """Return what a Prediction says of its moment."""
-    return StampedPrediction(stamp_of(message.header), tuple(message.labels), vector_of(message.scores),
-                 float(message.novelty), int(message.label_set_version))
+    """Return the content of a Prediction."""
+    return StampedPrediction(stamp_of(message.header), tuple(message.labels),
+                             vector_of(message.scores), float(message.novelty),
+                             int(message.label_set_version))
 
 
 def label_state_of(message: Any) -> LabelState:
@@ -90,11 +100,13 @@ def label_state_of(message: Any) -> LabelState:
 
 
 def query_of(message: Any) -> Query:
-    """Return the question of a LabelQuery."""
-    moment = StampedVector(stamp_of(message.header), vector_of(message.features),
-                    str(message.extractor))
-    return Query(moment, str(message.text), tuple(message.candidates),
-                    tuple(map(float, message.scores)), float(message.novelty))
+    """Return the query of a LabelQuery."""
+    vector = StampedVector(stamp_of(message.header), vector_of(message.features),
+                           str(message.extractor))
+    return Query(vector, str(message.text), tuple(message.candidates),
+                 tuple(map(float, message.scores)), float(message.novelty),
+                 QueryReason.NOVEL if message.reason == QueryReason.NOVEL
+                 else QueryReason.DOUBTFUL)
 
 
 def event_of(message: Any) -> Event:
@@ -141,11 +153,64 @@ def event_message(factory: MessageFactory, event: Event) -> Any:
     )
 
 
-def feature_vector_message(factory: MessageFactory, moment: StampedVector, frame_id: str = '') -> Any:
-    """Return the FeatureVector of a moment."""
+def feature_vector_message(factory: MessageFactory, vector: StampedVector,
+                           frame_id: str = '') -> Any:
+    """Return the FeatureVector of a vector."""
     return factory.new(
         FEATURES_TYPE,
-        header=new_header(factory, moment.stamp, frame_id),
-        data=factory.floats(moment.data),
-        extractor=moment.extractor,
+        header=new_header(factory, vector.stamp, frame_id),
+        data=factory.floats(vector.data),
+        extractor=vector.extractor,
     )
+
+
+def prediction_message(factory: MessageFactory, header: Any,
+                       prediction: VersionedPrediction) -> Any:
+    """Return the Prediction for the features with this header."""
+    found = prediction.classification
+    return factory.new(
+        PREDICTION_TYPE,
+        header=header,
+        labels=list(found.labels),
+        scores=factory.floats(found.scores),
+        novelty=float(found.novelty),
+        label_set_version=prediction.version,
+    )
+
+
+def label_set_message(factory: MessageFactory, state: LabelState, stamp: int) -> Any:
+    """Return the LabelSet of the labels at a time in nanoseconds."""
+    return factory.new(
+        LABEL_SET_TYPE,
+        header=new_header(factory, stamp),
+        names=list(state.names),
+        counts=list(state.counts),
+        thresholds=factory.floats(state.thresholds),
+        samples=state.samples,
+        version=state.version,
+    )
+
+
+def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
+    """Return the LabelQuery about the features with this header."""
+    return factory.new(
+        QUERY_TYPE,
+        header=header,
+        reason=int(query.reason),
+        text=query.text,
+        candidates=list(query.candidates),
+        scores=factory.floats(query.scores),
+        novelty=float(query.novelty),
+        features=factory.floats(query.vector.data),
+        extractor=query.vector.extractor,
+    )
+
+
+def vision_message(factory: MessageFactory, header: Any, prediction: VersionedPrediction) -> Any:
+    """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1."""
+    found = prediction.classification
+    # Targets are -1 and 1, so halfway between them is 0.5.
+    scores = np.clip((found.scores + 1.0) / 2.0, 0.0, 1.0)
+    return factory.new(VISION_TYPE, header=header, results=[
+        factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(scores[column]))
+        for column in np.argsort(-scores, kind='stable')])

@@ -180,3 +180,16 @@ class TrainingError(ProEMLCError):
 
 class DemoError(ProEMLCError):
     """The demonstration could not run to its end; names the process and its log file."""
+
+
+def cause_of(error: BaseException) -> str:
+    """Return a short key to count an error by."""
+    if isinstance(error, RejectedError):
+        return error.cause
+    name = type(error).__name__.removesuffix('Error')
+    return ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).lstrip('_')
+
+
+def text_of(error: BaseException) -> str:
+    """Return an error's text; that of a KeyError would come in quotes."""
+    return str(error.args[0]) if error.args else type(error).__name__

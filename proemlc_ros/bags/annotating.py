@@ -13,8 +13,7 @@ from proemlc_ros.bags.label_spans import LabelSpan
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.topics import BagTopic
 from proemlc_ros.bags.writing import ANNOTATIONS_TOPIC, BagWriter
-from proemlc_ros.classifier.matching import NANOSECONDS
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.records import NANOSECONDS, Annotation
 from proemlc_ros.errors import BagError, LabelFileError
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.matching import NANOSECONDS
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.classifier.records import NANOSECONDS, Annotation, StampedVector
 
 _LITTLE_ENDIAN = b'\x00\x01'
 # Behind the four bytes that tell the encoding: stamp and the length of frame_id.

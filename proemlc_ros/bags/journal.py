@@ -50,11 +50,11 @@ class JournalEntry:
 
     Args:
         number: position, from 1 on.
-        statement: the annotation or event.
+        record: the annotation or event.
     """
 
     number: int
-    statement: Statement
+    record: Statement
 
 
 class Journal:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proemlc_ros.classifier.limits import Limits
-from proemlc_ros.classifier.matching import NANOSECONDS
-from proemlc_ros.errors import LabelFileError, LabelRejectedError
+from proemlc_ros.classifier.records import NANOSECONDS
+from proemlc_ros.classifier.validation import Limits
+from proemlc_ros.core.labels import check_label
+from proemlc_ros.errors import LabelError, LabelFileError
 
 _COLUMNS = ('start', 'end', 'labels', 'absent', 'complete')
 _YES, _NO = ('', '1', 'true', 'yes'), ('0', 'false', 'no')
@@ -114,7 +115,7 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(';') if name.strip()))
     for name in names:
         try:
-            Limits().check_name(name)
-        except LabelRejectedError as error:
+            check_label(name, Limits().max_label_length)
+        except LabelError as error:
             raise ValueError(str(error)) from error
     return names

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proemlc_ros.bags.writing import BagWriter
-from proemlc_ros.classifier.matching import NANOSECONDS
-from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
+from proemlc_ros.classifier.records import NANOSECONDS, Annotation, StampedVector, Vector
 
 # Any moment but zero, which means "the newest" to an annotation.
 DEFAULT_START = 1_700_000_000 * NANOSECONDS

@@ -45,7 +45,7 @@ class VectorBuffer:
         self.duplicates = 0
         self.bytes = 0
         self.newest: StampedVector | None = None
-        self._moments: dict[int, StampedVector] = {}
+        self.by_stamp: dict[int, StampedVector] = {}  # for looking up; change it by methods only
         self._stamps: list[int] = []
 
     def __len__(self) -> int:
@@ -56,18 +56,18 @@ class VectorBuffer:
         """The oldest and the newest stamp; there must be one."""
         return self._stamps[0], self._stamps[-1]
 
-    def add(self, moment: StampedVector) -> None:
-        """Keep a vector; a jump back of the stamps forgets all others first.
+    def add(self, vector: StampedVector) -> None:
+        """Keep a vector; a jump back of the stamps removes all others first.
 
         A vector without time is only ever the newest, and one with a known stamp replaces the
         other.
         """
-        if moment.stamp and self.is_long_past(moment.stamp):
+        if vector.stamp and self.is_long_past(vector.stamp):
             self.jumps += 1
             self.clear()
-        self.newest = moment
-        if moment.stamp:
-            self._keep(moment)
+        self.newest = vector
+        if vector.stamp:
+            self._keep(vector)
 
     def is_long_past(self, stamp: int) -> bool:
         """Tell whether a stamp is too old for a vector that is merely out of order."""
@@ -78,11 +78,13 @@ class VectorBuffer:
     def find(self, stamp: int, final: bool = False) -> StampedVector | None:
         """Return the vector of a stamp, or the nearest within the tolerance.
 
+        An exact match is in `by_stamp`, without a call.
+
         Args:
             stamp: nanoseconds.
             final: do not wait for a newer vector that might be nearer.
         """
-        exact = self._moments.get(stamp)
+        exact = self.by_stamp.get(stamp)
         if exact is not None or not self._stamps:
             return exact
         if stamp > self._stamps[-1] and not final:
@@ -90,27 +92,27 @@ class VectorBuffer:
         index = bisect_left(self._stamps, stamp)
         nearest = min(self._stamps[max(index - 1, 0):index + 1], key=lambda s: abs(s - stamp))
         if abs(nearest - stamp) <= round(self.rules.tolerance * NANOSECONDS):
-            return self._moments[nearest]
+            return self.by_stamp[nearest]
         return None
 
     def clear(self) -> None:
         """Forget all vectors."""
-        self._moments.clear()
+        self.by_stamp.clear()
         self._stamps.clear()
         self.bytes = 0
         self.newest = None
 
-    def _keep(self, moment: StampedVector) -> None:
-        known = self._moments.get(moment.stamp)
+    def _keep(self, vector: StampedVector) -> None:
+        known = self.by_stamp.get(vector.stamp)
         if known is not None:
             self.duplicates += 1
             self.bytes -= known.data.nbytes
-        elif not self._stamps or moment.stamp > self._stamps[-1]:
-            self._stamps.append(moment.stamp)
+        elif not self._stamps or vector.stamp > self._stamps[-1]:
+            self._stamps.append(vector.stamp)
         else:
-            insort(self._stamps, moment.stamp)
-        self._moments[moment.stamp] = moment
-        self.bytes += moment.data.nbytes
+            insort(self._stamps, vector.stamp)
+        self.by_stamp[vector.stamp] = vector
+        self.bytes += vector.data.nbytes
         while len(self._stamps) > self.rules.capacity or (
                 self.bytes > self.rules.max_bytes and len(self._stamps) > 1):
-            self.bytes -= self._moments.pop(self._stamps.pop(0)).data.nbytes
+            self.bytes -= self.by_stamp.pop(self._stamps.pop(0)).data.nbytes

@@ -1,201 +1,239 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A whole classifier without ROS: what comes in is checked, classified, matched and taught."""
+"""What the classifier node does, without ROS: classify, match, learn, undo, query."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 
+from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.durable_model import DurableModel, Learnt
-from proemlc_ros.classifier.learning_thread import LearningThread
-from proemlc_ros.classifier.limits import RateLimit
-from proemlc_ros.classifier.matching import Answer
-from proemlc_ros.classifier.queries import QueryPolicy, QueryReason, nearest_distance
-from proemlc_ros.classifier.records import Annotation, StampedVector
-from proemlc_ros.classifier.snapshot_writer import SnapshotWriter
+from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.queries import QueryPolicy
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Query, StampedVector
 from proemlc_ros.classifier.statistics import Statistics
-from proemlc_ros.classifier.validation import Validation, cause_of
-from proemlc_ros.core.prediction import Classification
-from proemlc_ros.errors import ProEMLCError
-
-Done = Callable[[Annotation, 'Learnt | ProEMLCError'], None]
+from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
+from proemlc_ros.classifier.validation import RateLimit, validate_vector
+from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.errors import ProEMLCError, cause_of
 
 
 @dataclass(frozen=True, slots=True)
-class VersionedPrediction:
-    """What is said about one feature vector.
+class ModelChange:
+    """The result of a change that is not an annotation.
 
     Args:
-        found: labels, scores and novelty.
-        version: of the label set.
+        message: what was done, for people.
+        event: what to publish, None where the model is as before.
     """
 
-    found: Classification
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifierQuestion:
-    """A question to the operator about a moment."""
-
-    moment: StampedVector
-    verdict: VersionedPrediction
-    reason: QueryReason
-    distance: float
+    message: str
+    event: Event | None = None
 
 
 class Classifier:
-    """Brings features, annotations, model, journal and snapshots together.
+    """A durable model with everything around it: rate limits, matching, queries, statistics.
 
-    Vectors and annotations are handed in by one thread at a time; teaching and writing snapshots
-    happen in threads of their own.
+    Vectors and annotations are handed in by any thread. Learning and writing snapshots happen in
+    threads of their own; whoever waits for them gets a future, whose callbacks run in the learning
+    thread.
 
     Args:
-        session: the durable model.
-        intake: the door.
-        queries: when to ask the operator.
+        durable: the durable model; it owns width, extractor and limits.
+        rules: how annotations find their feature vectors.
         capacity: annotations that may wait to be written.
-        log: told about failures in the background, in words.
+        on_error: called with failures in the background, in words.
     """
 
-    def __init__(self, session: DurableModel, intake: Validation, queries: QueryPolicy, capacity: int,
-                 log: Callable[[str], None]) -> None:
-        self.session = session
-        self.intake = intake
-        self.queries = queries
+    def __init__(self, durable: DurableModel, rules: MatchingRules | None = None,
+                 capacity: int = 100, on_error: Callable[[str], None] = print) -> None:
+        self.durable = durable
+        self.matcher = StampMatcher(rules)
+        self.queries = QueryPolicy()
         self.statistics = Statistics()
-        self.feature_rate = RateLimit(0)
-        self.annotation_rate = RateLimit(0)
-        self.teacher = LearningThread(session, capacity, log)
-        self.snapshots = SnapshotWriter(session, log)
-        self._door = threading.Lock()
+        self.feature_rate = RateLimit(0.0, 'feature vectors')
+        self.annotation_rate = RateLimit(0.0, 'annotations')
+        self.learning = LearningThread(durable, capacity, on_error)
+        self.snapshots = SnapshotThread(durable, on_error)
+        self._matching = threading.Lock()
 
-    def classify(self, moment: StampedVector) -> VersionedPrediction:
-        """Say what a vector shows, without keeping it.
+    # ----- feature vectors -----
+
+    def classify(self, vector: StampedVector) -> VersionedPrediction:
+        """Return what the model says about a vector of the stream.
 
         Raises:
-            ProEMLCError: the vector is refused.
+            ProEMLCError: the vector is rejected, or one too many.
         """
-        with self._door:
-            self._follow_model()
-            self.intake.check(moment)
-        pupil = self.session.pupil
-        found = pupil.classify(moment.data)
-        return VersionedPrediction(found, pupil.version_for(found.names))
+        self.statistics.features.total += 1
+        if self.feature_rate.rate:
+            self.feature_rate.check(time.monotonic_ns())
+        return self.predict(vector)
 
-    def keep(self, moment: StampedVector) -> None:
-        """Keep a classified vector for annotations to come, and teach those that waited for it."""
-        with self._door:
-            settled = self.intake.add(moment, time.monotonic_ns())
-        self._pass_on(settled)
+    def predict(self, vector: StampedVector) -> VersionedPrediction:
+        """Return what the model says about a vector that is not part of the stream.
 
-    def question(self, moment: StampedVector, verdict: VersionedPrediction) -> ClassifierQuestion | None:
-        """Return a question to the operator where this moment is worth one."""
-        rules = self.queries.rules
-        if not rules.rate:
+        Raises:
+            ProEMLCError: the vector is rejected.
+        """
+        durable, model = self.durable, self.durable.model
+        width = model.learner.width
+        newest = self.matcher.buffer.newest
+        if width is None and newest is not None:
+            width = newest.data.size  # Until something is learnt, the first vector decides.
+        validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
+        return model.classify(vector.data)
+
+    def keep(self, vector: StampedVector) -> None:
+        """Keep a classified vector, and learn the annotations that waited for it."""
+        with self._matching:
+            settled = self.matcher.add(vector, time.monotonic_ns())
+        self._learn_settled(settled)
+
+    def query(self, vector: StampedVector, prediction: VersionedPrediction) -> Query | None:
+        """Return a query to the operator where this vector is worth one."""
+        if not self.queries.rules.rate:
             return None
-        found = verdict.found
-        distance = float('inf')
-        if found.novelty < rules.novelty and rules.margin:
-            distance = nearest_distance(found.scores, found.threshold)
-        reason = self.queries.consider(
-            moment.stamp, time.monotonic_ns(), found.novelty, distance)
-        if reason is None:
-            return None
-        self.statistics.queries += 1
-        return ClassifierQuestion(moment, verdict, reason, distance)
+        query = self.queries.query(vector, prediction, time.monotonic_ns())
+        if query is not None:
+            self.statistics.queries += 1
+        return query
 
-    def annotate(self, annotation: Annotation, done: Done) -> None:
-        """Take an annotation; it is answered once it is durable and learnt, or refused.
+    # ----- what changes the model -----
 
-        Args:
-            annotation: what was said.
-            done: called once with the annotation and the answer, from any thread.
+    def annotate(self, annotation: Annotation) -> Future[Learnt]:
+        """Take an annotation.
+
+        Returns:
+            A future: what was learnt once it is durable, or a ProEMLCError.
         """
         now = time.monotonic_ns()
         self.statistics.annotations.count()
+        future: Future[Learnt] = Future()
+        future.add_done_callback(self._count)
+        pending = PendingAnnotation(annotation, future)
         try:
-            self.annotation_rate.check(now, 'annotations')
-            with self._door:
-                self._follow_model()
-                answer = self.intake.annotate(
-                    annotation, self.session.pupil.model.labels, now, done)
+            self.annotation_rate.check(now)
         except ProEMLCError as error:
-            self._refuse(annotation, done, error)
-            return
-        if answer is not None:
-            self._pass_on([answer])
+            future.set_exception(error)
+            return future
+        with self._matching:
+            settled = self.matcher.submit(pending, now)
+        if settled:
+            self.learning.put(pending)
+        return future
 
-    def expire(self) -> None:
-        """Settle annotations whose time is up; call it regularly."""
-        with self._door:
-            settled = self.intake.expire(time.monotonic_ns())
-        self._pass_on(settled)
+    def undo(self) -> Future[ModelChange]:
+        """Unlearn the last annotation."""
+        def act() -> ModelChange:
+            annotation = self.durable.undo()
+            return ModelChange(f'undid {quoted(annotation.labels)}', Event(EventKind.UNDO))
+        return self.learning.call(act)
+
+    def rename(self, label: str, new_label: str) -> Future[ModelChange]:
+        """Give a label another name."""
+        def act() -> ModelChange:
+            event = self.durable.rename(label, new_label)
+            return ModelChange(f'{event.label!r} is now {event.new_label!r}', event)
+        return self.learning.call(act)
+
+    def remove(self, label: str) -> Future[ModelChange]:
+        """Forget a label."""
+        def act() -> ModelChange:
+            return ModelChange(f'removed {label!r}', self.durable.remove(label))
+        return self.learning.call(act)
+
+    def reset(self) -> Future[ModelChange]:
+        """Forget everything."""
+        def act() -> ModelChange:
+            kept = self.durable.reset()
+            self._model_replaced()
+            undo = f'; load {kept.name} to get it back' if kept is not None else ''
+            return ModelChange(f'forgot everything{undo}', Event(EventKind.RESET))
+        return self.learning.call(act)
+
+    def load(self, file_name: str) -> Future[ModelChange]:
+        """Replace the model by one of the model directory."""
+        def act() -> ModelChange:
+            path = self.durable.load(file_name)
+            self._model_replaced()
+            learner = self.durable.model.learner
+            return ModelChange(
+                f'loaded {path.name}: {len(learner.labels)} labels, {learner.samples} samples',
+                Event(EventKind.LOAD, file_name=path.name))
+        return self.learning.call(act)
+
+    def save(self, file_name: str) -> Future[ModelChange]:
+        """Write the model to a file of the model directory."""
+        def act() -> ModelChange:
+            path: Path = self.durable.save(file_name)
+            # The name first: a terminal may have no room for the folder.
+            return ModelChange(f'wrote {path.name} to {path.parent}')
+        return self.learning.call(act)
+
+    # ----- by the clock -----
+
+    def run_periodic_work(self) -> None:
+        """Settle annotations whose time is up, and snapshot when it is due; call it regularly."""
+        with self._matching:
+            settled = self.matcher.expire(time.monotonic_ns())
+        self._learn_settled(settled)
         self.snapshots.consider()
 
-    def forget_moments(self, cause: str, event: str) -> None:
-        """Forget all buffered vectors and refuse what waits for one, for a cause, in words."""
-        with self._door:
-            refused = self.intake.matcher.clear(cause, event)
-        self._pass_on(refused)
+    def clear_buffer(self, cause: str, event: str) -> None:
+        """Forget all buffered vectors and reject the annotations that wait for one.
+
+        Args:
+            cause: short key to count the rejections by.
+            event: what happened, in words.
+        """
+        with self._matching:
+            rejected = self.matcher.clear(cause, event)
+        self._learn_settled(rejected)
 
     def clock_jumped(self) -> None:
-        """Forget all buffered vectors, since their stamps and those to come do not compare."""
+        """Forget all buffered vectors: their stamps and those to come do not compare."""
         self.statistics.clock_jumps += 1
-        self.forget_moments('clock_jump', 'the time jumped')
+        self.clear_buffer('clock_jump', 'the time jumped')
 
     @property
     def jumps(self) -> int:
         """How often the clock or the stamps of the vectors jumped and cleared the buffer."""
-        return self.statistics.clock_jumps + self.intake.matcher.jumps
-
-    def restart(self) -> None:
-        """Follow a model that was replaced: other width, other extractor, empty buffer."""
-        pupil = self.session.pupil
-        with self._door:
-            refused = self.intake.restart(pupil.model.width, pupil.extractor)
-        self._pass_on(refused)
+        return self.statistics.clock_jumps + self.matcher.buffer.jumps
 
     def close(self) -> None:
-        """Teach what waits, write a snapshot, close the journal, free the folder."""
-        self.forget_moments('shutdown', 'the node was shut down')
-        self.teacher.close()
+        """Learn what waits, write a snapshot, close the journal, free the folder."""
+        self.clear_buffer('shutdown', 'the node was shut down')
+        self.learning.close()
         self.snapshots.close()
         try:
-            self.session.journal.close()
+            self.durable.journal.close()
         finally:
-            self.session.directory.close()
+            self.durable.directory.close()
 
-    def _follow_model(self) -> None:
-        pupil = self.session.pupil
-        self.intake.extractor = pupil.extractor
-        width = pupil.model.width
-        if width is not None:
-            self.intake.width = width
+    # ----- inside -----
 
-    def _pass_on(self, answers: list[Answer]) -> None:
-        for answer in answers:
-            if answer.error is not None:
-                self._refuse(answer.annotation, answer.ticket, answer.error)
-                continue
-            try:
-                self.teacher.teach(answer.annotation, self._counted(answer.ticket))
-            except ProEMLCError as error:
-                self._refuse(answer.annotation, answer.ticket, error)
+    def _model_replaced(self) -> None:
+        self.clear_buffer('model_replaced', 'the model was replaced')
 
-    def _counted(self, done: Done) -> Done:
-        def taught(annotation: Annotation, answer: Learnt | ProEMLCError) -> None:
-            if isinstance(answer, Learnt):
-                self.queries.settle(annotation.stamp)
-                self.snapshots.consider()
-                done(annotation, answer)
-            else:
-                self._refuse(annotation, done, answer)
-        return taught
+    def _learn_settled(self, settled: Iterable[PendingAnnotation]) -> None:
+        for pending in settled:
+            self.learning.put(pending)
 
-    def _refuse(self, annotation: Annotation, done: Done, error: ProEMLCError) -> None:
-        self.statistics.reject(cause_of(error))
-        done(annotation, error)
+    def _count(self, future: Future[Learnt]) -> None:
+        error = future.exception()
+        if error is not None:
+            self.statistics.reject(cause_of(error))
+            return
+        self.queries.settle(future.result().annotation.stamp)
+        self.snapshots.consider()
+
+
+def quoted(names: tuple[str, ...]) -> str:
+    """Return label names for people."""
+    return ', '.join(map(repr, names)) if names else 'an annotation without labels'

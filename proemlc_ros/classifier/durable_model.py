@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Teaching that survives a crash: every statement is in the journal before it is learnt."""
+"""A model that survives a crash: everything is in the journal before it is learnt."""
 
 from __future__ import annotations
 
@@ -11,67 +11,69 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
-from proemlc_ros.classifier.limits import Limits
-from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory, Snapshots
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
-from proemlc_ros.classifier.snapshots import Snapshots
+from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
     LabelExistsError,
+    LabelRejectedError,
     ProEMLCError,
     UndoError,
     UnknownLabelError,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Learnt:
-    """The good answer to an annotation.
+    """The result of an annotation that was learnt.
 
     Args:
+        annotation: as it was learnt, with its features.
         number: of the journal entry.
         introduced: labels that are new.
         version: of the label set afterwards.
     """
 
+    annotation: Annotation
     number: int
     introduced: tuple[str, ...]
     version: int
 
 
 class DurableModel:
-    """A pupil whose lessons are durable.
+    """A versioned model with journal, snapshots and model files.
 
     All methods may be called from any thread; those that change the model wait for each other.
 
     Args:
-        pupil: who learns.
-        new_model: makes an untaught model with the configured settings.
+        model: what learns.
+        new_learner: makes an untaught learner with the configured settings.
         directory: for model files and snapshots.
-        journal: of everything taught.
-        limits: bounds on labels.
+        journal: of everything learnt.
+        limits: bounds on labels and vectors.
         clock: nanoseconds since the epoch.
     """
 
-    def __init__(self, pupil: VersionedModel, new_model: Callable[[], ProEMLC], directory: ModelDirectory,
-                 journal: JournalProtocol, limits: Limits | None = None,
-                 clock: Callable[[], int] = time.time_ns) -> None:
-        self.pupil = pupil
+    def __init__(self, model: VersionedModel, new_learner: Callable[[], ProEMLC],
+                 directory: ModelDirectory, journal: JournalProtocol,
+                 limits: Limits | None = None, clock: Callable[[], int] = time.time_ns) -> None:
+        self.model = model
         self.directory = directory
         self.journal = journal
         self.limits = limits or Limits()
         self.position = 0
         self.snapshots = Snapshots(directory, journal, clock)
-        self.new_model = new_model
+        self.new_learner = new_learner
         self._clock = clock
         self.lock = threading.RLock()
 
-    # ----- teaching -----
+    # ----- learning -----
 
-    def teach(self, annotations: Sequence[Annotation]) -> list[Learnt | ProEMLCError]:
-        """Write annotations to the journal in one transaction, then learn them.
+    def learn(self, annotations: Sequence[Annotation]) -> list[Learnt | ProEMLCError]:
+        """Validate annotations, write them to the journal in one transaction, then learn them.
 
         Args:
             annotations: with their features, in order.
@@ -80,57 +82,71 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
-            answers = self._refusals(annotations)
-            accepted = [index for index in range(len(annotations)) if index not in answers]
+            learner = self.model.learner
+            expected = ExpectedInput(learner.width, self.model.extractor,
+                                     dict.fromkeys(learner.labels), self.limits)
+            validated: list[Annotation | ProEMLCError] = []
+            for annotation in annotations:
+                try:
+                    validated.append(expected.accept_annotation(annotation))
+                except ProEMLCError as error:
+                    validated.append(error)
+            accepted = [item for item in validated if isinstance(item, Annotation)]
             try:
-                numbers = self.journal.append([annotations[index] for index in accepted])
+                numbers = iter(self.journal.append(accepted))
             except JournalError as error:
-                answers.update(dict.fromkeys(accepted, error))
-            else:
-                for index, number in zip(accepted, numbers, strict=True):
-                    answers[index] = self._learn(number, annotations[index])
-            return [answers[index] for index in range(len(annotations))]
+                return [error if isinstance(item, Annotation) else item for item in validated]
+            return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
+                    for item in validated]
 
     def undo(self) -> Annotation:
-        """Take the last annotation back.
+        """Unlearn the last annotation.
 
         Returns:
-            What was taken back.
+            The annotation.
 
         Raises:
             UndoError: none is left.
             UnlearnError, JournalError: the model is as before.
         """
         with self.lock:
-            if not len(self.pupil.lessons):
-                raise UndoError('no annotation is left that can be taken back')
-            self.position, = self._journal(EventKind.UNDO)
-            return self.pupil.undo().annotation
+            if not len(self.model.undo_stack):
+                raise UndoError('no annotation is left that can be undone')
+            self._journal(EventKind.UNDO)
+            return self.model.undo()
 
-    def rename(self, label: str, new_label: str) -> None:
+    def rename(self, label: str, new_label: str) -> Event:
         """Give a label another name.
+
+        Returns:
+            What was done, with the names in their normal form.
 
         Raises:
             UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
         """
         with self.lock:
             self._require(label)
-            self.limits.check_name(new_label)
-            if new_label in self.pupil.model.labels:
+            new_label, = validate_names([new_label], self.limits)
+            if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            self.position, = self._journal(EventKind.RENAME, label=label, new_label=new_label)
-            self.pupil.rename(label, new_label)
+            event = self._journal(EventKind.RENAME, label=label, new_label=new_label)
+            self.model.rename(label, new_label)
+            return event
 
-    def remove(self, label: str) -> None:
+    def remove(self, label: str) -> Event:
         """Forget a label.
+
+        Returns:
+            What was done.
 
         Raises:
             UnknownLabelError, JournalError: nothing changed.
         """
         with self.lock:
             self._require(label)
-            self.position, = self._journal(EventKind.REMOVE, label=label)
-            self.pupil.remove(label)
+            event = self._journal(EventKind.REMOVE, label=label)
+            self.model.remove(label)
+            return event
 
     def reset(self) -> Path | None:
         """Forget everything.
@@ -143,11 +159,11 @@ class DurableModel:
         """
         with self.lock:
             kept = None
-            if self.pupil.model.samples:
+            if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
-                self.pupil.model.save(kept, extra=self._file_extra())
-            self.position, = self._journal(EventKind.RESET)
-            self.pupil.adopt(self.new_model(), '')
+                self.model.learner.save(kept, extra=self._file_extra())
+            self._journal(EventKind.RESET)
+            self.model.replace(self.new_learner())
             self.snapshot()
             return kept
 
@@ -165,9 +181,9 @@ class DurableModel:
         """
         with self.lock:
             path = self.directory.existing(name)
-            model = self.read_model(path)
-            self.position, = self._journal(EventKind.LOAD, file_name=path.name)
-            self.pupil.adopt(model, extractor_of(model))
+            learner = self.read_model(path)
+            self._journal(EventKind.LOAD, file_name=path.name)
+            self.model.replace(learner)
             self.snapshot()
             return path
 
@@ -185,27 +201,37 @@ class DurableModel:
             self.snapshot()
             return self.directory.snapshots[0]
         with self.lock:
-            model, extra = self.pupil.model.copy(), self._file_extra()
-        model.save(path, extra=extra)
+            learner, extra = self.model.learner.copy(), self._file_extra()
+        learner.save(path, extra=extra)
         return path
 
     def snapshot(self) -> None:
-        """Write the snapshot; the model can be taught on meanwhile.
+        """Write the snapshot; the model can go on learning meanwhile.
 
         Raises:
             OSError, JournalError: the older snapshot is still there.
         """
-        # Teaching may hold its lock while it asks for a snapshot, so theirs comes second.
+        # Whoever holds the model's lock may ask for a snapshot, so the snapshots' lock is second.
         with self.lock:
-            model = self.pupil.model.copy()
-            extra = {**self.pupil.to_extra(), 'position': self.position}
-        self.snapshots.write(model, extra)
+            learner = self.model.learner.copy()
+            extra = {**self.model.to_extra(), 'position': self.position}
+        self.snapshots.write(learner, extra)
 
     def read_model(self, path: Path) -> ProEMLC:
-        """Return the model of a file, if its labels are within the limits."""
-        model = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
-        self.limits.check_annotation(Annotation(0, tuple(model.labels)), ())
-        return model
+        """Return the model of a file.
+
+        Its names are taken as they are: an earlier version may have had another label rule.
+
+        Raises:
+            ModelFileError: the file cannot be used.
+            LabelRejectedError: it has too many labels.
+        """
+        learner = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
+        if len(learner.labels) > self.limits.max_labels:
+            raise LabelRejectedError(
+                'too_many_labels', f'{path.name} has {len(learner.labels)} labels, more than '
+                f'max_labels = {self.limits.max_labels} allows; raise it')
+        return learner
 
     @property
     def unsaved(self) -> int:
@@ -214,41 +240,22 @@ class DurableModel:
 
     # ----- inside -----
 
-    def _refusals(
-            self, annotations: Sequence[Annotation]) -> dict[int, Learnt | ProEMLCError]:
-        known = dict.fromkeys(self.pupil.model.labels)
-        width = self.pupil.model.width
-        refusals: dict[int, Learnt | ProEMLCError] = {}
-        for index, annotation in enumerate(annotations):
-            try:
-                self.limits.check_annotation(annotation, known)
-                self.limits.check_vector(annotation.features, width)
-            except ProEMLCError as error:
-                refusals[index] = error
-            else:
-                known.update(dict.fromkeys(annotation.labels))
-                width = annotation.features.size
-        return refusals
-
     def _learn(self, number: int, annotation: Annotation) -> Learnt | ProEMLCError:
         self.position = number
         try:
-            introduced = self.pupil.learn(number, annotation)
+            introduced = self.model.learn(number, annotation)
         except ProEMLCError as error:
             return error
-        return Learnt(number, introduced, self.pupil.version)
+        return Learnt(annotation, number, introduced, self.model.version)
 
-    def _journal(self, kind: EventKind, **fields: str) -> list[int]:
-        return self.journal.append([Event(kind, self._clock(), **fields)])
+    def _journal(self, kind: EventKind, **fields: str) -> Event:
+        event = Event(kind, self._clock(), **fields)
+        self.position, = self.journal.append([event])
+        return event
 
     def _require(self, label: str) -> None:
-        if label not in self.pupil.model.labels:
+        if label not in self.model.learner.labels:
             raise UnknownLabelError(f'there is no label {label[:100]!r}')
 
     def _file_extra(self) -> dict[str, object]:
-        return {'extractor': self.pupil.extractor}
-
-
-def extractor_of(model: ProEMLC) -> str:
-    """Return the extractor that a model has learnt from; empty where not known."""
-    return str(model.extra.get('extractor', ''))
+        return {'extractor': self.model.extractor}

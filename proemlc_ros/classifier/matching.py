@@ -2,169 +2,168 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the feature vector that an annotation is about, by its stamp.
 
-The matcher knows no clock: every event brings its own time, so that a live node and a replayed bag
-take the same decisions from the same events.
+The matcher has no clock: every call brings its own time, so that a live node and a replayed bag
+decide alike.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
 from proemlc_ros.classifier.records import NANOSECONDS, Annotation, StampedVector
 from proemlc_ros.errors import UnmatchedAnnotationError
 
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import Learnt
+
 
 @dataclass(slots=True, eq=False)
-class Held:
-    """An annotation that waits for its feature vector.
+class PendingAnnotation:
+    """An annotation that is not learnt yet: it waits for its features, then for the disk.
 
     Args:
-        annotation: what was said.
-        deadline: nanoseconds on the clock of the events.
-        ticket: whatever the caller wants back with the answer.
+        annotation: what the operator said; with features once they are found.
+        future: gets what was learnt, or the error; None where nobody waits for it, as in a replay.
+        deadline: nanoseconds on the clock of the calls, until which it waits for its features.
+        error: the reason why no features were found.
     """
 
     annotation: Annotation
-    deadline: int
-    ticket: object = None
-
-
-@dataclass(slots=True, eq=False)
-class Answer:
-    """How an annotation fared: the annotation with its features, or the reason why not."""
-
-    annotation: Annotation
-    ticket: object = None
+    future: Future[Learnt] | None = None
+    deadline: int = 0
     error: UnmatchedAnnotationError | None = None
+
+    def match(self, vector: StampedVector) -> None:
+        """Take the features of a vector."""
+        self.annotation = self.annotation.about(vector)
 
 
 class StampMatcher:
     """A bounded buffer of feature vectors by stamp, and the annotations that wait for one.
 
+    An annotation is settled when its features are found or when its `error` says why not.
+
     >>> import numpy as np
     >>> matcher = StampMatcher(MatchingRules(tolerance=0.1))
     >>> matcher.add(StampedVector(5_000_000_000, np.ones(2, np.float32)), now=0)
     []
-    >>> answer = matcher.submit(Annotation(5_050_000_000, ('cup',)), now=0)
-    >>> answer is None      # a nearer vector may still come
-    True
-    >>> [found] = matcher.add(StampedVector(5_200_000_000, np.zeros(2, np.float32)), now=1)
-    >>> found.annotation.stamp
+    >>> pending = PendingAnnotation(Annotation(5_050_000_000, ('cup',)))
+    >>> matcher.submit(pending, now=0)      # a nearer vector may still come
+    False
+    >>> [settled] = matcher.add(StampedVector(5_200_000_000, np.zeros(2, np.float32)), now=1)
+    >>> settled.annotation.stamp
     5000000000
     """
 
     def __init__(self, rules: MatchingRules | None = None) -> None:
         self.rules = rules or MatchingRules()
         self.buffer = VectorBuffer(self.rules)
-        self._held: deque[Held] = deque()
+        self._held: deque[PendingAnnotation] = deque()
 
     @property
     def held(self) -> int:
         """How many annotations wait for their feature vector."""
         return len(self._held)
 
-    @property
-    def jumps(self) -> int:
-        """How often the stamps jumped back."""
-        return self.buffer.jumps
-
-    @property
-    def duplicates(self) -> int:
-        """How many vectors had the stamp of another one."""
-        return self.buffer.duplicates
-
-    def add(self, moment: StampedVector, now: int) -> list[Answer]:
+    def add(self, vector: StampedVector, now: int) -> list[PendingAnnotation]:
         """Keep a feature vector and settle the annotations that waited for it.
 
         Args:
-            moment: the vector; the caller must not change its data afterwards.
-            now: nanoseconds on the clock of the events.
+            vector: the caller must not change its data afterwards.
+            now: nanoseconds.
 
         Returns:
-            The annotations that this event settled, oldest first.
+            The annotations that are settled now, oldest first.
         """
-        self.buffer.add(moment)
+        self.buffer.add(vector)
         return self._settle(now) if self._held else []
 
-    def submit(self, annotation: Annotation, now: int, ticket: object = None) -> Answer | None:
+    def submit(self, pending: PendingAnnotation, now: int) -> bool:
         """Match an annotation, or hold it.
 
         Args:
-            annotation: what was said.
-            now: nanoseconds on the clock of the events.
-            ticket: comes back with the answer.
+            pending: the annotation.
+            now: nanoseconds.
 
         Returns:
-            The answer, or None where the annotation is held for a late vector.
+            Whether it is settled; False where it is held for a late vector.
         """
+        annotation = pending.annotation
         if annotation.features is not None:
-            return Answer(annotation, ticket)
+            return True
         if not annotation.stamp:
-            return self._about_newest(annotation, ticket)
-        found = self.buffer.find(annotation.stamp)
+            found = self.buffer.newest
+        else:
+            found = (self.buffer.by_stamp.get(annotation.stamp)
+                     or self.buffer.find(annotation.stamp))
         if found is not None:
-            return Answer(annotation.about(found), ticket)
-        error = self._hopeless(annotation)
-        if error is not None:
-            return Answer(annotation, ticket, error)
-        deadline = now + round(self.rules.hold * NANOSECONDS)
-        self._held.append(Held(annotation, deadline, ticket))
-        return None
+            pending.match(found)
+            return True
+        pending.error = self._hopeless(annotation)
+        if pending.error is None:
+            pending.deadline = now + round(self.rules.hold * NANOSECONDS)
+            self._held.append(pending)
+        return pending.error is not None
 
-    def expire(self, now: int) -> list[Answer]:
+    def expire(self, now: int) -> list[PendingAnnotation]:
         """Settle the annotations whose time is up; call it regularly.
 
         Args:
-            now: nanoseconds on the clock of the events.
+            now: nanoseconds.
 
         Returns:
-            The annotations that were settled, oldest first; with the nearest vector within the
+            The annotations that are settled now, oldest first; with the nearest vector within the
             tolerance where there is one, else with an error.
         """
         if not self._held or self._held[0].deadline > now:
             return []
         return self._settle(now)
 
-    def clear(self, cause: str, event: str) -> list[Answer]:
-        """Forget all vectors and refuse what waits.
+    def clear(self, cause: str, event: str) -> list[PendingAnnotation]:
+        """Forget all vectors and reject the annotations that wait.
 
         Args:
             cause: short key of the event that makes it necessary.
             event: the same in words.
         """
         self.buffer.clear()
-        refused = [Answer(held.annotation, held.ticket, UnmatchedAnnotationError(
-            cause, f'{event} while the annotation for stamp '
-            f'{seconds(held.annotation.stamp)} waited for its features; annotate it again'))
-            for held in self._held]
+        rejected = list(self._held)
         self._held.clear()
-        return refused
+        for pending in rejected:
+            pending.error = UnmatchedAnnotationError(
+                cause, f'{event} while the annotation for stamp '
+                f'{seconds(pending.annotation.stamp)} waited for its features; annotate it again')
+        return rejected
 
-    def _settle(self, now: int) -> list[Answer]:
-        settled, waiting = [], deque()
-        for held in self._held:
-            late = held.deadline <= now
-            found = self.buffer.find(held.annotation.stamp, final=late)
+    def _settle(self, now: int) -> list[PendingAnnotation]:
+        settled: list[PendingAnnotation] = []
+        waiting: deque[PendingAnnotation] = deque()
+        for pending in self._held:
+            late = pending.deadline <= now
+            found = self.buffer.find(pending.annotation.stamp, final=late)
             if found is not None:
-                settled.append(Answer(held.annotation.about(found), held.ticket))
+                pending.match(found)
             elif late:
-                settled.append(Answer(held.annotation, held.ticket, self._timed_out(held)))
+                pending.error = UnmatchedAnnotationError(
+                    'unknown_stamp', f'{self._unknown(pending.annotation.stamp)}; '
+                    f'waited {self.rules.hold:g} s for it')
             else:
-                waiting.append(held)
+                waiting.append(pending)
+                continue
+            settled.append(pending)
         self._held = waiting
         return settled
 
-    def _about_newest(self, annotation: Annotation, ticket: object) -> Answer:
-        if self.buffer.newest is not None:
-            return Answer(annotation.about(self.buffer.newest), ticket)
-        return Answer(annotation, ticket, UnmatchedAnnotationError(
-            'no_features', 'the annotation is about the newest feature vector (stamp zero), but '
-            'none was received; check that features are published, then annotate again'))
-
     def _hopeless(self, annotation: Annotation) -> UnmatchedAnnotationError | None:
         """Return why waiting is of no use, or None where a late vector may still come."""
+        if not annotation.stamp:
+            return UnmatchedAnnotationError(
+                'no_features', 'the annotation is about the newest feature vector (stamp zero), '
+                'but none was received; check that features are published, then annotate again')
         if self.buffer.is_long_past(annotation.stamp):
             return UnmatchedAnnotationError('unknown_stamp', self._unknown(annotation.stamp))
         if len(self._held) >= self.rules.max_held:
@@ -172,11 +171,6 @@ class StampMatcher:
                 'too_many_held', f'{self.rules.max_held} annotations already wait for their '
                 'features; annotate more slowly or raise held_annotations')
         return None
-
-    def _timed_out(self, held: Held) -> UnmatchedAnnotationError:
-        return UnmatchedAnnotationError(
-            'unknown_stamp', f'{self._unknown(held.annotation.stamp)}; '
-            f'waited {self.rules.hold:g} s for it')
 
     def _unknown(self, stamp: int) -> str:
         if not len(self.buffer):

@@ -6,22 +6,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-from proemlc_ros.classifier.matching import NANOSECONDS
+from proemlc_ros.classifier.records import NANOSECONDS, Query, QueryReason, StampedVector
+from proemlc_ros.classifier.versioned_model import VersionedPrediction
 
-# Moments remembered as asked or answered; beyond it the oldest may be asked again.
+# Stamps remembered as asked about or annotated; beyond it the oldest may be asked again.
 _MEMORY = 10_000
-
-
-class QueryReason(IntEnum):
-    """Why a label is asked for; the values are those of LabelQuery."""
-
-    NOVEL = 1
-    DOUBTFUL = 2
+_CANDIDATES = 5
 
 
 @dataclass(slots=True)
@@ -31,7 +24,7 @@ class QueryRules:
     Args:
         novelty: ask where the novelty is at least this; above 1 never asks.
         margin: ask where a score is nearer to its threshold than this; 0 never asks.
-        rate: questions a second at most; 0 never asks.
+        rate: queries per second at most; 0 never asks.
     """
 
     novelty: float = 0.5
@@ -40,7 +33,7 @@ class QueryRules:
 
 
 class QueryPolicy:
-    """Asks about novel and doubtful moments, not too often and never twice about the same one.
+    """Asks about novel and doubtful vectors, not too often and never twice about the same one.
 
     >>> policy = QueryPolicy(QueryRules(novelty=0.5, rate=1.0))
     >>> policy.consider(7, now=0, novelty=0.9, distance=1.0)
@@ -54,14 +47,36 @@ class QueryPolicy:
         self._settled: OrderedDict[int, None] = OrderedDict()
         self._last: int | None = None
 
-    def consider(self, stamp: int, now: int, novelty: float, distance: float) -> QueryReason | None:
-        """Decide whether to ask about a moment, and remember it if so.
+    def query(self, vector: StampedVector, prediction: VersionedPrediction,
+              now: int) -> Query | None:
+        """Return a query about a vector that is worth one.
 
         Args:
-            stamp: nanoseconds of the moment; moments without a time (0) are never asked about,
-                since an answer could not name them.
+            vector: what was classified.
+            prediction: what the model said about it.
             now: nanoseconds on a clock that does not stop.
-            novelty: of the moment, 0 to 1.
+        """
+        found = prediction.classification
+        distance = float('inf')
+        if found.novelty < self.rules.novelty and self.rules.margin and len(found.scores):
+            distance = float(np.abs(found.scores - found.threshold).min())
+        reason = self.consider(vector.stamp, now, found.novelty, distance)
+        if reason is None:
+            return None
+        likeliest = np.argsort(-found.scores, kind='stable')[:_CANDIDATES]
+        return Query(vector, explain(reason, found.novelty, distance),
+                     tuple(found.names[column] for column in likeliest),
+                     tuple(found.scores[likeliest].tolist()), found.novelty, reason)
+
+    def consider(self, stamp: int, now: int, novelty: float,
+                 distance: float) -> QueryReason | None:
+        """Decide whether to ask about a vector, and remember it if so.
+
+        Args:
+            stamp: nanoseconds of the vector; vectors without a time (0) are never asked about,
+                since an annotation could not name them.
+            now: nanoseconds on a clock that does not stop.
+            novelty: of the vector, 0 to 1.
             distance: of the nearest score to its threshold; infinite where there is no label.
 
         Returns:
@@ -83,26 +98,14 @@ class QueryPolicy:
         return reason
 
     def settle(self, stamp: int) -> None:
-        """Remember a moment as asked or answered."""
+        """Remember a vector as asked about or annotated."""
         self._settled[stamp] = None
         if len(self._settled) > _MEMORY:
             self._settled.popitem(last=False)
 
 
-def nearest_distance(scores: NDArray[np.floating], threshold: float) -> float:
-    """Return how near the most doubtful score is to the threshold; infinite without labels."""
-    if not len(scores):
-        return float('inf')
-    return float(np.abs(scores - threshold).min())
-
-
-def candidates(scores: NDArray[np.floating], count: int = 5) -> list[int]:
-    """Return the columns of the likeliest labels, best first."""
-    return np.argsort(-np.asarray(scores), kind='stable')[:count].tolist()
-
-
 def explain(reason: QueryReason, novelty: float, distance: float) -> str:
-    """Say in words why a label is asked for."""
+    """Return the reason of a query in words."""
     if reason is QueryReason.NOVEL:
         return f'unlike everything learnt (novelty {novelty:.2f})'
     return f'a score is only {distance:.2f} away from its threshold'

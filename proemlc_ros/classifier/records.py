@@ -18,13 +18,13 @@ Kind = TypeVar('Kind')
 
 
 def _by_identity(kind: type[Kind]) -> type[Kind]:
-    """Make each tuple equal to itself alone; the arrays in them do not compare as a whole."""
+    """Make each tuple equal to itself only; the arrays in them do not compare as a whole."""
     for name in ('__eq__', '__ne__', '__hash__'):
         setattr(kind, name, getattr(object, name))
     return kind
 
 
-# Named tuples: frozen dataclasses take four times as long to make, and recordings have millions.
+# Named tuples: frozen dataclasses take four times as long to make, and bags have millions.
 @_by_identity
 class StampedVector(NamedTuple):
     """A feature vector and when it was sensed.
@@ -42,16 +42,16 @@ class StampedVector(NamedTuple):
 
 @_by_identity
 class Annotation(NamedTuple):
-    """What an operator says about one moment.
+    """The labels that an operator gives to one feature vector.
 
     Args:
-        stamp: nanoseconds of the moment meant; 0 means the newest one.
+        stamp: nanoseconds of the vector meant; 0 means the newest one.
         labels: names that are present.
         absent: names that are absent; matters where `complete` is false.
         complete: whether every name that is not listed is absent.
         features: the values themselves, or None to look them up by stamp.
         extractor: what made the features.
-        annotator: who says so.
+        annotator: who annotates.
     """
 
     stamp: int
@@ -62,22 +62,34 @@ class Annotation(NamedTuple):
     extractor: str = ''
     annotator: str = ''
 
-    def about(self, moment: StampedVector) -> Annotation:
-        """Return the same statement with the moment's own stamp, values and extractor."""
-        return Annotation(moment.stamp, self.labels, self.absent, self.complete, moment.data,
-                          moment.extractor, self.annotator)
+    @property
+    def matched_features(self) -> Vector:
+        """The features of an annotation that has found its vector."""
+        if self.features is None:
+            raise ValueError('the annotation has no features yet')
+        return self.features
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names that become labels: absent ones too, where not all labels are stated."""
+        return self.labels if self.complete else self.labels + self.absent
+
+    def about(self, vector: StampedVector) -> Annotation:
+        """Return the same annotation with the stamp, values and extractor of a vector."""
+        return Annotation(vector.stamp, self.labels, self.absent, self.complete, vector.data,
+                          vector.extractor, self.annotator)
 
     def bare(self) -> Annotation:
-        """Return the same statement without the values."""
+        """Return the same annotation without the values."""
         return self._replace(features=None)
 
     def renamed(self, old: str, new: str) -> Annotation:
-        """Return the same statement after a label got another name."""
+        """Return the same annotation after a label got another name."""
         return self._replace(labels=_renamed(self.labels, old, new),
                              absent=_renamed(self.absent, old, new))
 
     def without(self, names: Iterable[str]) -> Annotation:
-        """Return the same statement without some labels."""
+        """Return the same annotation without some labels."""
         gone = set(names)
         return self._replace(labels=tuple(name for name in self.labels if name not in gone),
                              absent=tuple(name for name in self.absent if name not in gone))
@@ -118,12 +130,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StampedPrediction:
-    """What the classifier said of one moment: this is what an operator looks at.
+    """What the classifier published about one feature vector.
 
     Args:
         stamp: nanoseconds, of the feature vector.
         predicted: names of the predicted labels, best first.
-        scores: one a label, in the order of the label set of that version.
+        scores: one per label, in the order of the label set of that version.
         novelty: 0 (well known) to 1 (nothing like it).
         version: of the label set.
     """
@@ -137,7 +149,7 @@ class StampedPrediction:
 
 @dataclass(frozen=True, slots=True)
 class LabelState:
-    """The known labels with what the classifier tells of them."""
+    """The label set of one instant: names, samples per label, thresholds."""
 
     names: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
@@ -146,24 +158,34 @@ class LabelState:
     version: int = 0
 
 
+class QueryReason(IntEnum):
+    """Why a label is asked for; the values are those of LabelQuery."""
+
+    NOVEL = 1
+    DOUBTFUL = 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """The robot asks what one moment shows.
+    """The classifier asks the operator for the labels of one feature vector.
 
     Args:
-        moment: what was sensed.
-        text: why the robot asks, for people.
+        vector: the feature vector.
+        text: the reason, for people.
         candidates: the likeliest labels, best first.
         scores: of the candidates.
-        novelty: of the moment.
+        novelty: of the vector.
+        reason: the reason, for programs.
     """
 
-    moment: StampedVector
+    vector: StampedVector
     text: str
     candidates: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
     novelty: float = 0.0
+    reason: QueryReason = QueryReason.DOUBTFUL
 
-    def sight(self) -> StampedPrediction:
-        """Return the moment asked about as something to freeze; its scores are not known."""
-        return StampedPrediction(self.moment.stamp, (), np.empty(0, np.float32), self.novelty, version=-1)
+    def prediction(self) -> StampedPrediction:
+        """Return the vector asked about as something to annotate; its scores are not known."""
+        return StampedPrediction(self.vector.stamp, (), np.empty(0, np.float32), self.novelty,
+                                 version=-1)

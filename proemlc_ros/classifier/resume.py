@@ -8,93 +8,92 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from proemlc_ros.classifier.durable_model import DurableModel, extractor_of
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.journal_protocol import EntryProtocol, JournalProtocol
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import ModelDirectoryError, ModelFileError, ProEMLCError
 
 
 @dataclass
-class Resumed:
+class ResumeReport:
     """What was found at the start.
 
     Args:
         snapshot: the file that was loaded, None without any.
         replayed: journal entries learnt again.
-        refused: journal entries that were refused again, as they were the first time.
+        rejected: journal entries that were rejected again, as they were the first time.
         notes: what the operator should know, in words.
     """
 
     snapshot: Path | None = None
     replayed: int = 0
-    refused: int = 0
+    rejected: int = 0
     notes: list[str] = field(default_factory=list)
 
 
-def resume(session: DurableModel) -> Resumed:
+def resume(durable: DurableModel) -> ResumeReport:
     """Load the newest valid snapshot, then replay the journal behind it.
 
     Raises:
         JournalError: the journal cannot be read.
         ModelDirectoryError: the journal loads a model file that is gone.
     """
-    report = Resumed()
-    with session.lock:
-        _take_snapshot(session, report)
-        if session.position > session.journal.last_number:
+    report = ResumeReport()
+    with durable.lock:
+        _load_snapshot(durable, report)
+        if durable.position > durable.journal.last_number:
             report.notes.append(
-                f'the snapshot holds {session.position} journal entries, the journal only '
-                f'{session.journal.last_number}; nothing learnt is lost')
-            session.journal.continue_after(session.position)
-        for entry in session.journal.entries(after=session.position):
+                f'the snapshot holds {durable.position} journal entries, the journal only '
+                f'{durable.journal.last_number}; nothing learnt is lost')
+            durable.journal.continue_after(durable.position)
+        for entry in durable.journal.entries(after=durable.position):
             try:
-                _apply(session, entry)
+                _apply(durable, entry)
                 report.replayed += 1
             except (ModelDirectoryError, ModelFileError, OSError) as error:
                 raise ModelDirectoryError(
                     f'journal entry {entry.number} loads a model file that cannot be used '
                     f'any more: {error}; put it back, or start with resume: false') from error
             except ProEMLCError:
-                report.refused += 1  # As it was the first time.
-            session.position = entry.number
+                report.rejected += 1  # As it was the first time.
+            durable.position = entry.number
     return report
 
 
-def begin(session: DurableModel) -> None:
+def begin(durable: DurableModel) -> None:
     """Start with an untaught model, on purpose; what was learnt is kept in a file."""
-    with session.lock:
+    with durable.lock:
         try:
-            resume(session)
+            resume(durable)
         except ProEMLCError:
             # What is not whole cannot be kept.
-            session.pupil.adopt(session.new_model(), '')
-        if session.journal.last_number:
-            session.reset()
+            durable.model.replace(durable.new_learner())
+        if durable.journal.last_number:
+            durable.reset()
 
 
-def _take_snapshot(session: DurableModel, report: Resumed) -> None:
-    found = session.snapshots.read(report.notes)
+def _load_snapshot(durable: DurableModel, report: ResumeReport) -> None:
+    found = durable.snapshots.read(report.notes)
     if found is None:
         return
-    report.snapshot, model = found
-    session.position = session.snapshots.position
-    session.pupil.adopt(model, extractor_of(model))
-    session.pupil.raise_version(int(model.extra.get('label_set_version', 0)))
-    session.pupil.lessons.restore(
-        model.extra.get('lessons', ()), partial(_annotation_of, session.journal))
+    report.snapshot, learner = found
+    durable.position = durable.snapshots.position
+    durable.model.replace(learner)
+    durable.model.raise_version(int(learner.extra.get('label_set_version', 0)))
+    durable.model.undo_stack.restore(
+        learner.extra.get('lessons', ()), partial(_annotation_of, durable.journal))
 
 
 def _annotation_of(journal: JournalProtocol, number: int) -> Annotation | None:
     entry = journal.entry(number)
-    if entry is None or not isinstance(entry.statement, Annotation):
+    if entry is None or not isinstance(entry.record, Annotation):
         return None
-    return entry.statement
+    return entry.record
 
 
-def _apply(session: DurableModel, entry: EntryProtocol) -> None:
-    pupil, statement = session.pupil, entry.statement
-    if isinstance(statement, Annotation):
-        pupil.learn(entry.number, statement)
-    elif not pupil.repeat(statement, session.new_model):
-        model = session.read_model(session.directory.existing(statement.file_name))
-        pupil.adopt(model, extractor_of(model))
+def _apply(durable: DurableModel, entry: EntryProtocol) -> None:
+    model, record = durable.model, entry.record
+    if isinstance(record, Annotation):
+        model.learn(entry.number, record)
+    elif not model.repeat(record, durable.new_learner):
+        model.replace(durable.read_model(durable.directory.existing(record.file_name)))

@@ -11,7 +11,7 @@ import numpy as np
 
 
 class RateMeter:
-    """Events a second, between two readings."""
+    """Events per second, between two readings."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -23,7 +23,7 @@ class RateMeter:
         self.total += 1
 
     def read(self, now: int) -> float:
-        """Return the events a second since the last reading.
+        """Return the events per second since the last reading.
 
         Args:
             now: nanoseconds on a clock that does not stop.
@@ -53,11 +53,12 @@ class LatencyWindow:
         which = list(which)
         if not self._durations:
             return [float('nan')] * len(which)
-        return (np.percentile(list(self._durations), which) * 1e-6).tolist()
+        percentiles = np.percentile(list(self._durations), which) * 1e-6
+        return [float(value) for value in percentiles]
 
 
 class Statistics:
-    """Everything that the diagnostics tell about the messages that passed."""
+    """Everything that the diagnostics say about the messages that passed."""
 
     def __init__(self) -> None:
         self.features = RateMeter()
@@ -68,6 +69,11 @@ class Statistics:
         self.queries = 0
         self.clock_jumps = 0
 
+    def count_prediction(self, nanoseconds: int) -> None:
+        """Count a prediction and how long it took."""
+        self.predictions.count()
+        self.latency.add(nanoseconds)
+
     def reject(self, cause: str) -> None:
-        """Count a refused message by its cause."""
+        """Count a rejected message by its cause."""
         self.rejects[cause] += 1

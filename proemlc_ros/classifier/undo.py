@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The lessons that can still be taken back."""
+"""The annotations that can still be undone."""
 
 from __future__ import annotations
 
@@ -28,50 +28,50 @@ class UndoEntry:
 
 
 class UndoStack:
-    """The most recent lessons, the last one first to go.
+    """The annotations learnt most recently; the last one is undone first.
 
     Args:
-        depth: lessons kept.
+        depth: entries kept.
     """
 
     def __init__(self, depth: int) -> None:
-        self._lessons: deque[UndoEntry] = deque(maxlen=depth)
+        self._entries: deque[UndoEntry] = deque(maxlen=depth)
 
     def __len__(self) -> int:
-        return len(self._lessons)
+        return len(self._entries)
 
-    def push(self, lesson: UndoEntry) -> None:
-        """Add the lesson just learnt."""
-        self._lessons.append(lesson)
+    def push(self, entry: UndoEntry) -> None:
+        """Add the annotation just learnt."""
+        self._entries.append(entry)
 
     def pop(self) -> UndoEntry:
-        """Return the last lesson and forget it; IndexError without any."""
-        return self._lessons.pop()
+        """Return the last entry and remove it; IndexError without any."""
+        return self._entries.pop()
 
     def clear(self) -> None:
-        """Forget all."""
-        self._lessons.clear()
+        """Remove all entries."""
+        self._entries.clear()
 
     def rename(self, old: str, new: str) -> None:
         """Follow a renamed label."""
-        self._replace(lambda lesson: replace(
-            lesson, annotation=lesson.annotation.renamed(old, new),
-            introduced=tuple(new if name == old else name for name in lesson.introduced)))
+        self._replace(lambda entry: replace(
+            entry, annotation=entry.annotation.renamed(old, new),
+            introduced=tuple(new if name == old else name for name in entry.introduced)))
 
     def remove(self, name: str) -> None:
         """Follow a removed label."""
-        self._replace(lambda lesson: replace(
-            lesson, annotation=lesson.annotation.without([name]),
-            introduced=tuple(kept for kept in lesson.introduced if kept != name)))
+        self._replace(lambda entry: replace(
+            entry, annotation=entry.annotation.without([name]),
+            introduced=tuple(kept for kept in entry.introduced if kept != name)))
 
     def to_json(self) -> list[list[Any]]:
-        """Return the lessons as plain values, without the features, which the journal has."""
-        return [[lesson.number, lesson.annotation.labels, lesson.annotation.absent,
-                 lesson.introduced] for lesson in self._lessons]
+        """Return the entries as plain values, without the features, which the journal has."""
+        return [[entry.number, entry.annotation.labels, entry.annotation.absent,
+                 entry.introduced] for entry in self._entries]
 
     def restore(self, values: Iterable[list[Any]],
                 find: Callable[[int], Annotation | None]) -> None:
-        """Take the lessons back from plain values.
+        """Restore the entries from plain values.
 
         Args:
             values: as `to_json` gave them.
@@ -87,4 +87,4 @@ class UndoStack:
             self.push(UndoEntry(number, learnt, tuple(introduced)))
 
     def _replace(self, change: Callable[[UndoEntry], UndoEntry]) -> None:
-        self._lessons = deque(map(change, self._lessons), maxlen=self._lessons.maxlen)
+        self._entries = deque(map(change, self._entries), maxlen=self._entries.maxlen)

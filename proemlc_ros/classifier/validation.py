@@ -1,113 +1,191 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The door: checks what comes in and brings annotations and features together.
+"""What messages may contain.
 
-A live node and the evaluation of a bag let their messages in through this same door.
+A vector is validated when it is classified, an annotation in the transaction that writes and
+learns it; everything behind trusts them. The replay of a bag applies the same rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from proemlc_ros.classifier.limits import Limits, check_extractor
-from proemlc_ros.classifier.matching import Answer, MatchingRules, StampMatcher
-from proemlc_ros.classifier.records import Annotation, StampedVector
-from proemlc_ros.errors import RejectedError
+import numpy as np
+
+from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
+from proemlc_ros.core.labels import check_label
+from proemlc_ros.errors import (
+    LabelError,
+    LabelRejectedError,
+    RateExceededError,
+    VectorRejectedError,
+)
 
 
-class Validation:
-    """Limits, width and extractor checks in front of a stamp matcher.
+@dataclass(slots=True)
+class Limits:
+    """Bounds on what messages may bring; may be changed while running.
 
     Args:
-        limits: bounds on what messages may bring.
-        rules: how annotations find their feature vectors.
-        width: values of a vector; None lets the first vector decide.
-        extractor: what made the vectors that were learnt; empty where not known.
+        max_labels: labels that the model may know.
+        max_label_length: characters of a label's name.
+        max_width: values of a feature vector.
     """
 
-    def __init__(self, limits: Limits | None = None, rules: MatchingRules | None = None,
-                 width: int | None = None, extractor: str = '') -> None:
-        self.limits = limits or Limits()
-        self.matcher = StampMatcher(rules)
-        self.width = width
-        self.extractor = extractor
+    max_labels: int = 1000
+    max_label_length: int = 100
+    max_width: int = 100_000
 
-    def check(self, moment: StampedVector) -> None:
-        """Refuse a vector that the model cannot take.
+
+def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extractor: str,
+                    limits: Limits) -> None:
+    """Reject a feature vector that the model cannot take.
+
+    Args:
+        data: the values, shape (d,).
+        extractor: what made the values; empty where not stated.
+        width: the number of values that the model expects, None before it is fixed.
+        learnt_extractor: what made the values that were learnt; empty where not known.
+        limits: bounds.
+
+    Raises:
+        VectorRejectedError: empty, oversized, of another width, not finite, or made by another
+            extractor.
+    """
+    size = data.size
+    if size == 0:
+        raise VectorRejectedError('empty_vector', 'the feature vector is empty')
+    if size > limits.max_width:
+        raise VectorRejectedError(
+            'oversized_vector', f'the feature vector has {size} values, more than the '
+            f'{limits.max_width} that max_width allows')
+    if width is not None and size != width:
+        raise VectorRejectedError(
+            'wrong_width', f'the feature vector has {size} values, the model was made for '
+            f'{width}; publish {width} values, or reset the model')
+    if np.count_nonzero(np.isfinite(data)) < size:
+        index = int(np.flatnonzero(~np.isfinite(data))[0])
+        raise VectorRejectedError(
+            'not_finite', f'value {index} of the feature vector is {data[index]}')
+    if extractor and learnt_extractor and extractor != learnt_extractor:
+        raise VectorRejectedError(
+            'extractor_changed', f'the features were made by {extractor[:100]!r}, the model has '
+            f'learnt from {learnt_extractor!r}; use that extractor, or reset or load a model')
+
+
+@dataclass(slots=True)
+class ExpectedInput:
+    """What the model expects of its input, kept up to date while annotations are accepted.
+
+    Args:
+        width: values of a vector; None before the first.
+        extractor: what made the vectors that were learnt; empty where not known.
+        known: labels that the model knows.
+        limits: bounds.
+    """
+
+    width: int | None = None
+    extractor: str = ''
+    known: dict[str, None] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    def accept_vector(self, vector: StampedVector) -> None:
+        """Validate a vector; the first one fixes the width.
 
         Raises:
-            VectorRejectedError: for what is wrong with it.
+            VectorRejectedError: the model cannot take it.
         """
-        self.limits.check_vector(moment.data, self.width)
-        check_extractor(moment.extractor, self.extractor)
+        validate_vector(vector.data, vector.extractor, self.width, self.extractor, self.limits)
+        self.width = vector.data.size
 
-    def add(self, moment: StampedVector, now: int) -> list[Answer]:
-        """Keep a checked vector; the first one fixes the width.
-
-        Args:
-            moment: the vector, as it passed `check`.
-            now: nanoseconds on the clock of the events.
+    def accept_annotation(self, annotation: Annotation) -> Annotation:
+        """Validate an annotation that has its features.
 
         Returns:
-            The annotations that waited for it.
-        """
-        if self.width is None:
-            self.width = moment.data.size
-        return self.matcher.add(moment, now)
-
-    def moment(self, moment: StampedVector, now: int) -> list[Answer]:
-        """Check and keep a vector; see `check` and `add`."""
-        self.check(moment)
-        return self.add(moment, now)
-
-    def annotate(self, annotation: Annotation, known: Collection[str], now: int,
-                 ticket: object = None) -> Answer | None:
-        """Check an annotation and find its features.
-
-        Args:
-            annotation: what was said.
-            known: labels that the model knows.
-            now: nanoseconds on the clock of the events.
-            ticket: comes back with the answer.
-
-        Returns:
-            The answer, or None where the annotation waits for its features.
+            The annotation with its label names in their normal form.
 
         Raises:
-            RejectedError: for what is wrong with it.
+            LabelRejectedError: a bad name, a name both present and absent, or too many labels.
+            VectorRejectedError: the model cannot take its features.
         """
-        self.limits.check_annotation(annotation, known)
-        if annotation.features is not None:
-            self.limits.check_vector(annotation.features, self.width)
-            check_extractor(annotation.extractor, self.extractor)
-        answer = self.matcher.submit(annotation, now, ticket)
-        if answer is not None and answer.error is not None:
-            raise answer.error
-        return answer
+        if annotation.absent or not all(name in self.known for name in annotation.labels):
+            annotation = self._with_valid_names(annotation)
+        features = annotation.matched_features
+        validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits)
+        self.known.update(dict.fromkeys(annotation.named))
+        self.width = features.size
+        self.extractor = self.extractor or annotation.extractor
+        return annotation
 
-    def expire(self, now: int) -> list[Answer]:
-        """Settle the annotations whose time is up; call it regularly."""
-        return self.matcher.expire(now)
+    def _with_valid_names(self, annotation: Annotation) -> Annotation:
+        # Known names were validated when they came.
+        allowed = self.limits.max_labels
+        if (named := len({*annotation.labels, *annotation.absent})) > allowed:
+            raise LabelRejectedError(
+                'too_many_labels', f'the annotation names {named} labels, more than the '
+                f'{allowed} that max_labels allows')
+        annotation = annotation._replace(
+            labels=validate_names(annotation.labels, self.limits),
+            absent=validate_names(annotation.absent, self.limits))
+        if both := set(annotation.labels).intersection(annotation.absent):
+            raise LabelRejectedError(
+                'contradiction', f'label {min(both)!r} is given as present and as absent')
+        new = len(set(annotation.named).difference(self.known))
+        if new and len(self.known) + new > allowed:
+            raise LabelRejectedError(
+                'too_many_labels', f'{new} new labels beside the {len(self.known)} known ones are '
+                f'more than max_labels = {allowed} allows; remove labels or raise it')
+        return annotation
 
-    def restart(self, width: int | None, extractor: str) -> list[Answer]:
-        """Begin anew for another model.
 
-        Returns:
-            The annotations that waited, refused.
+def validate_names(names: Sequence[str], limits: Limits) -> tuple[str, ...]:
+    """Return label names in their normal form, without repetition.
+
+    Raises:
+        LabelRejectedError: a name is not usable; core.labels has the rule.
+    """
+    try:
+        return distinct([check_label(name, limits.max_label_length) for name in names])
+    except LabelError as error:
+        raise LabelRejectedError('bad_label', str(error)) from error
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names without repetition, in their order."""
+    return tuple(dict.fromkeys(names))
+
+
+class RateLimit:
+    """Lets a number of messages per second pass, with a burst of one second's worth.
+
+    Args:
+        rate: messages per second; 0 lets everything pass. May be changed while running.
+        what: names the messages in the error.
+    """
+
+    def __init__(self, rate: float, what: str) -> None:
+        self.rate = rate
+        self._what = what
+        self._tokens = float('inf')  # Full, whatever rate is set before the first message.
+        self._last: int | None = None
+
+    def check(self, now: int) -> None:
+        """Count a message.
+
+        Args:
+            now: nanoseconds on any clock.
+
+        Raises:
+            RateExceededError: there were too many within the last second.
         """
-        self.width = width
-        self.extractor = extractor
-        return self.matcher.clear('model_replaced', 'the model was replaced')
-
-
-def cause_of(error: Exception) -> str:
-    """Return a short key to count an error by."""
-    if isinstance(error, RejectedError):
-        return error.cause
-    name = type(error).__name__.removesuffix('Error')
-    return ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).lstrip('_')
-
-
-def text_of(error: Exception) -> str:
-    """Return an error's text; that of a KeyError would come in quotes."""
-    return str(error.args[0]) if error.args else type(error).__name__
+        if not self.rate:
+            return
+        burst = max(self.rate, 1.0)
+        elapsed = 0.0 if self._last is None else max(now - self._last, 0) * 1e-9
+        self._last = now
+        self._tokens = min(self._tokens + elapsed * self.rate, burst)
+        if self._tokens < 1.0:
+            raise RateExceededError(
+                'rate', f'more than {self.rate:g} {self._what} per second; the rest is dropped')
+        self._tokens -= 1.0

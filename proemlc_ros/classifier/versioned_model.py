@@ -1,8 +1,8 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A model together with what is needed to go on teaching it: the same statements, the same pupil.
+"""A model with its label-set version, undo stack and rolling loss.
 
-Nothing here depends on a clock or a disk: replaying a journal gives the pupil that wrote it.
+Nothing here depends on a clock or a disk: replaying a journal gives the model that wrote it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from proemlc_ros.classifier.prequential import RollingHamming
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.prediction import Classification
@@ -24,66 +21,65 @@ from proemlc_ros.errors import UndoError
 
 
 @dataclass(frozen=True, slots=True)
-class LabelState:
-    """The labels and what is known of them, all of one instant."""
+class VersionedPrediction:
+    """What the model says about one feature vector.
 
-    names: tuple[str, ...]
-    counts: tuple[int, ...]
-    thresholds: tuple[float, ...]
-    samples: int
+    Args:
+        classification: labels, scores and novelty.
+        version: of the label set.
+    """
+
+    classification: Classification
     version: int
 
 
 class VersionedModel:
-    """A model, the lessons that can be taken back, and how well it did lately.
+    """A learner, the annotations that can be undone, and how well it did lately.
 
     Args:
-        model: the learner.
-        undo_depth: lessons that can be taken back.
+        learner: the Pro-EMLC model.
+        undo_depth: annotations that can be undone.
         window: annotations over which the rolling Hamming loss looks back.
     """
 
-    def __init__(self, model: ProEMLC, undo_depth: int = 100, window: int = 200) -> None:
-        self.model = model
-        self.extractor = ''
-        # Added to the threshold that the model has learnt: above 0 names fewer labels.
+    def __init__(self, learner: ProEMLC, undo_depth: int = 100, window: int = 200) -> None:
+        self.learner = learner
+        self.extractor = extractor_of(learner)
+        # Added to the threshold that the learner has found: above 0 predicts fewer labels.
         self.threshold_offset = 0.0
         self.hamming = RollingHamming(window)
-        self.lessons = UndoStack(undo_depth)
+        self.undo_stack = UndoStack(undo_depth)
         self._window = window
-        self._names = tuple(model.labels)
+        self._names = tuple(learner.labels)
         self._version = 1 if self._names else 0
         self._version_lock = threading.Lock()
-
-    def version_for(self, names: tuple[str, ...]) -> int:
-        """Return the version of the label set that a classification belongs to."""
-        if names is self._names or names == self._names:
-            return self._version
-        return self._follow_labels()
 
     @property
     def version(self) -> int:
         """Version of the label set; raised whenever the names or their order change."""
         return self._follow_labels()
 
-    def classify(self, features: NDArray[np.floating]) -> Classification:
-        """Say what a vector shows.
+    def classify(self, features: Vector) -> VersionedPrediction:
+        """Return labels, scores and novelty of a validated vector.
 
         Raises:
             ProEMLCError: the vector cannot be used.
         """
-        found = self.model.classify(features)
-        return found.with_offset(self.threshold_offset) if self.threshold_offset else found
+        found = self.learner.classify(features)
+        if self.threshold_offset:
+            found = found.with_offset(self.threshold_offset)
+        unchanged = found.names is self._names or found.names == self._names
+        return VersionedPrediction(found, self._version if unchanged else self._follow_labels())
 
     def label_state(self) -> LabelState:
         """Return the labels, their counts and thresholds."""
-        model = self.model
-        names = tuple(model.labels)
+        learner = self.learner
+        names = tuple(learner.labels)
         size = len(names)
-        thresholds = model.thresholds[:size] + self.threshold_offset
-        return LabelState(names, tuple(model.counts[:size]),
-                          tuple(map(float, thresholds)),
-                          model.samples, self.version_for(names))
+        thresholds = learner.thresholds[:size] + self.threshold_offset
+        version = self._version if names == self._names else self._follow_labels()
+        return LabelState(names, tuple(learner.counts[:size]), tuple(map(float, thresholds)),
+                          learner.samples, version)
 
     def learn(self, number: int, annotation: Annotation) -> tuple[str, ...]:
         """Test, then train.
@@ -96,55 +92,60 @@ class VersionedModel:
             The labels that are new.
 
         Raises:
-            ProEMLCError: the model refuses it and is as before.
+            ProEMLCError: the learner rejects it and is as before.
         """
-        known = self.model.labels
-        predicted = self.classify(annotation.features).labels
-        introduced = self.model.learn(annotation.features, annotation.labels,
-                                      absent=annotation.absent, complete=annotation.complete)
-        self.hamming.add(predicted, annotation, known)
+        known = self.learner.labels
+        features = annotation.matched_features
+        found = self.learner.classify(features)
+        if self.threshold_offset:
+            found = found.with_offset(self.threshold_offset)
+        introduced = self.learner.learn(features, annotation.labels, absent=annotation.absent,
+                                        complete=annotation.complete)
+        self.hamming.add(found.labels, annotation, known)
         self.extractor = self.extractor or annotation.extractor
-        self.lessons.push(UndoEntry(number, annotation, introduced))
+        self.undo_stack.push(UndoEntry(number, annotation, introduced))
         self._follow_labels()
         return introduced
 
-    def undo(self) -> UndoEntry:
-        """Take the last lesson back, with the labels that it introduced.
+    def undo(self) -> Annotation:
+        """Unlearn the last annotation, with the labels that it introduced.
+
+        Returns:
+            The annotation.
 
         Raises:
-            UndoError: no lesson is left.
-            UnlearnError: the model cannot take it back and is as before.
+            UndoError: no annotation is left.
+            UnlearnError: the learner cannot unlearn it and is as before.
         """
-        try:
-            lesson = self.lessons.pop()
-        except IndexError:
-            raise UndoError('no annotation is left that can be taken back') from None
-        annotation = lesson.annotation
-        self.model.unlearn(annotation.features, annotation.labels, absent=annotation.absent,
-                           complete=annotation.complete)
-        for name in lesson.introduced:
-            self.model.remove_label(name)
+        if not len(self.undo_stack):
+            raise UndoError('no annotation is left that can be undone')
+        entry = self.undo_stack.pop()
+        annotation = entry.annotation
+        self.learner.unlearn(annotation.matched_features, annotation.labels,
+                             absent=annotation.absent, complete=annotation.complete)
+        for name in entry.introduced:
+            self.learner.remove_label(name)
         self._follow_labels()
-        return lesson
+        return annotation
 
     def rename(self, old: str, new: str) -> None:
         """Give a label another name."""
-        self.model.rename_label(old, new)
-        self.lessons.rename(old, new)
+        self.learner.rename_label(old, new)
+        self.undo_stack.rename(old, new)
         self._follow_labels()
 
     def remove(self, name: str) -> None:
         """Forget a label."""
-        self.model.remove_label(name)
-        self.lessons.remove(name)
+        self.learner.remove_label(name)
+        self.undo_stack.remove(name)
         self._follow_labels()
 
-    def repeat(self, event: Event, new_model: Callable[[], ProEMLC]) -> bool:
-        """Do again what a recorded event did.
+    def repeat(self, event: Event, new_learner: Callable[[], ProEMLC]) -> bool:
+        """Apply a recorded event again.
 
         Args:
             event: what happened.
-            new_model: makes the untaught model that follows a reset.
+            new_learner: makes the untaught learner that follows a reset.
 
         Returns:
             False for the loading of a file, which only the caller can find.
@@ -156,23 +157,23 @@ class VersionedModel:
         elif event.kind is EventKind.REMOVE:
             self.remove(event.label)
         elif event.kind is EventKind.RESET:
-            self.adopt(new_model(), '')
+            self.replace(new_learner())
         else:
             return False
         return True
 
-    def adopt(self, model: ProEMLC, extractor: str) -> None:
-        """Go on with another model; lessons and loss belong to the old one and go."""
-        self.lessons.clear()
+    def replace(self, learner: ProEMLC) -> None:
+        """Go on with another learner; undo stack and loss belong to the old one and go."""
+        self.undo_stack.clear()
         self.hamming = RollingHamming(self._window)
-        self.extractor = extractor
-        self.model = model
+        self.extractor = extractor_of(learner)
+        self.learner = learner
         self._follow_labels()
 
     def to_extra(self) -> dict[str, Any]:
-        """Return what a snapshot keeps beside the model, as plain values."""
+        """Return what a snapshot keeps beside the learner, as plain values."""
         return {'extractor': self.extractor, 'label_set_version': self._follow_labels(),
-                'lessons': self.lessons.to_json()}
+                'lessons': self.undo_stack.to_json()}
 
     def raise_version(self, at_least: int) -> None:
         """Go on counting versions where an earlier run stopped."""
@@ -180,11 +181,16 @@ class VersionedModel:
             self._version = max(self._version, at_least)
 
     def _follow_labels(self) -> int:
-        # Whoever sees changed labels first raises the version: the teaching thread, or a
+        # Whoever sees changed labels first raises the version: the learning thread, or a
         # prediction that comes between the change and this call.
         with self._version_lock:
-            names = tuple(self.model.labels)
+            names = tuple(self.learner.labels)
             if names != self._names:
                 self._names = names
                 self._version += 1
             return self._version
+
+
+def extractor_of(learner: ProEMLC) -> str:
+    """Return the extractor that a learner has learnt from; empty where not known."""
+    return str(learner.extra.get('extractor', ''))

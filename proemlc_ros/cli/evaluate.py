@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 
-from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.cli.model_options import (
     add_bag_arguments,
     add_model_arguments,

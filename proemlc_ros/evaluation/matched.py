@@ -10,7 +10,8 @@ from pathlib import Path
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
-from proemlc_ros.classifier.validation import Validation
+from proemlc_ros.classifier.validation import ExpectedInput
+from proemlc_ros.classifier.versioned_model import extractor_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.runs import BagSet
 from proemlc_ros.evaluation.steps import AnnotationBlock, Steps
@@ -34,14 +35,12 @@ class MatchedAnnotations:
         self.notes: list[str] = []
         self._recordings, self._path = recordings, path
         self._rejects: Counter[str] = Counter()
-        self._steps = Steps(Validation(
-            rules=recordings.rules, width=model.width,
-            extractor=str(model.extra.get('extractor', ''))))
+        self._steps = Steps(ExpectedInput(model.width, extractor_of(model)), recordings.rules)
 
     @property
     def extractor(self) -> str:
         """What made the features, as far as they were read."""
-        return self._steps.intake.extractor
+        return self._steps.expected.extractor
 
     @property
     def rejects(self) -> Counter[str]:

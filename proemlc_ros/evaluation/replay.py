@@ -9,14 +9,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 from proemlc_ros.bags.sources import Taught
-from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.records import Event, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
-from proemlc_ros.classifier.validation import Validation, cause_of
+from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
-from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.errors import ProEMLCError, cause_of
 from proemlc_ros.evaluation.outcomes import JudgedLabels, OutcomeTally
 from proemlc_ros.evaluation.steps import AnnotationBlock, Step, Steps
 
@@ -45,15 +45,15 @@ class Replay:
         on_prediction: Callable[[StampedVector, Classification], None] | None = None,
     ) -> None:
         """Start with empty buffers."""
-        self.pupil = VersionedModel(model, UNDO_DEPTH)
-        self.pupil.extractor = str(model.extra.get('extractor', ''))
+        self.versioned = VersionedModel(model, UNDO_DEPTH)
         self.learning = learning
         self.on_prediction = on_prediction
         self.tally = OutcomeTally()
         self.latency = LatencyWindow()
         self.rejects: Counter[str] = Counter()
-        intake = Validation(rules=rules, width=model.width, extractor=self.pupil.extractor)
-        self.steps = Steps(intake, model.labels, on_prediction is not None)
+        expected = ExpectedInput(model.width, self.versioned.extractor,
+                                 dict.fromkeys(model.labels))
+        self.steps = Steps(expected, rules, on_prediction is not None)
         self._known: dict[str, None] = dict.fromkeys(model.labels)
         # Number of the sample from which on a single prediction is timed again.
         self._next_timing = 0
@@ -64,7 +64,7 @@ class Replay:
     @property
     def model(self) -> ProEMLC:
         """The classifier as it is now."""
-        return self.pupil.model
+        return self.versioned.learner
 
     @property
     def vectors(self) -> int:
@@ -148,7 +148,7 @@ class Replay:
         for before, block, introduced in self._recent:
             for number, (said, new) in enumerate(
                     zip(block.annotations(), introduced, strict=True), before + 1):
-                self.pupil.lessons.push(UndoEntry(number, said, new))
+                self.versioned.undo_stack.push(UndoEntry(number, said, new))
         self._recent.clear()
 
     def _time_one(self, row: object) -> None:
@@ -161,6 +161,6 @@ class Replay:
     def _change(self, event: Event) -> None:
         """Repeat what was done to the model when the recording was made."""
         self._remember()
-        if not self.pupil.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
+        if not self.versioned.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
             self.rejects['model_file_of_another_place'] += 1
         self._known = dict.fromkeys(self.model.labels)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
-from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.evaluation.reading import BagToRead, Reading, ReadingBeside
 from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.evaluation.result import Result, result_of
@@ -92,7 +92,7 @@ def _size(path: Path) -> int:
 
 def _stamp_notes(replay: Replay) -> list[str]:
     notes = []
-    matcher = replay.steps.intake.matcher
+    matcher = replay.steps.matcher.buffer
     if matcher.duplicates:
         notes.append(f'{matcher.duplicates} feature vectors had the stamp of another one; '
                      'the later one counted')

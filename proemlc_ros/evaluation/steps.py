@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.bags.sources import Taught
-from proemlc_ros.classifier.matching import Answer
+from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector, Vector
-from proemlc_ros.classifier.validation import Validation, cause_of
-from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.classifier.validation import ExpectedInput
+from proemlc_ros.errors import ProEMLCError, cause_of
 
 # Annotations in a block, at most: as many as the learner notes together.
 BLOCK = 512
@@ -100,11 +101,11 @@ Step = AnnotationBlock | StampedVector | Event
 
 
 class Steps:
-    """Takes recordings in and gives out steps.
+    """Takes bags in and gives out steps.
 
     Args:
-        intake: The door; it remembers width and extractor.
-        known: Labels that are known before.
+        expected: What the model expects; it follows the stream.
+        rules: How annotations find their feature vectors.
         vectors: Whether every feature vector is a step of its own, to be predicted on arrival.
 
     Attributes:
@@ -113,35 +114,36 @@ class Steps:
 
     """
 
-    def __init__(self, intake: Validation, known: Iterable[str] = (), vectors: bool = False) -> None:
+    def __init__(self, expected: ExpectedInput, rules: MatchingRules | None = None,
+                 vectors: bool = False) -> None:
         """Start with nothing waiting."""
-        self.intake = intake
+        self.expected = expected
+        self.matcher = StampMatcher(rules)
         self.vectors = vectors
         self.rejects: Counter[str] = Counter()
         self.vectors_seen = 0
-        self._known = dict.fromkeys(known)
         self._block = AnnotationBlock()
 
     def of(self, stream: Iterable[tuple[int, Taught]]) -> Iterator[Step]:
         """Yield the steps of one recording, from what it says and when."""
         now = 0
-        matcher = self.intake.matcher
+        matcher = self.matcher
         for now, item in stream:
             if matcher.held:
-                self._collect(self.intake.expire(now), now)
+                self._collect(matcher.expire(now), now)
             if isinstance(item, Event) or (self.vectors and isinstance(item, StampedVector)):
                 yield from self._emptied()
             try:
                 if isinstance(item, StampedVector):
-                    self.intake.check(item)
+                    self.expected.accept_vector(item)
                     self.vectors_seen += 1
                     if self.vectors:
                         yield item
-                    self._collect(self.intake.add(item, now), now)
+                    self._collect(matcher.add(item, now), now)
                 elif isinstance(item, Annotation):
-                    answer = self.intake.annotate(item, self._known, now)
-                    if answer is not None:
-                        self._collect((answer,), now)
+                    pending = PendingAnnotation(item)
+                    if matcher.submit(pending, now):
+                        self._collect((pending,), now)
                 else:
                     self._follow(item)
                     yield item
@@ -149,7 +151,7 @@ class Steps:
                 self.rejects[cause_of(error)] += 1
             if len(self._block.labels) >= BLOCK:
                 yield from self._emptied()
-        self._collect(self.intake.expire(_END), now)
+        self._collect(matcher.expire(_END), now)
         matcher.buffer.clear()
         yield from self._emptied()
 
@@ -157,19 +159,14 @@ class Steps:
         """Go on where steps in another process, begun from these, have stopped."""
         self.__dict__.update(other.__dict__)
 
-    def _collect(self, answers: Iterable[Answer], now: int) -> None:
-        for answer in answers:
-            if answer.error is not None:
-                self.rejects[cause_of(answer.error)] += 1
-                continue
-            said = answer.annotation
-            if not self.intake.extractor:
-                self.intake.extractor = said.extractor
-            if self.intake.width is None:
-                self.intake.width = said.features.size
-            for name in said.labels:
-                self._known[name] = None
-            self._block.append(said, now)
+    def _collect(self, settled: Iterable[PendingAnnotation], now: int) -> None:
+        for pending in settled:
+            try:
+                if pending.error is not None:
+                    raise pending.error
+                self._block.append(self.expected.accept_annotation(pending.annotation), now)
+            except ProEMLCError as error:
+                self.rejects[cause_of(error)] += 1
 
     def _emptied(self) -> Iterator[Step]:
         if len(self._block):
@@ -178,11 +175,12 @@ class Steps:
 
     def _follow(self, event: Event) -> None:
         """Keep up with the labels that there are."""
-        if event.kind is EventKind.RENAME and event.label in self._known:
-            del self._known[event.label]
-            self._known[event.new_label] = None
+        known = self.expected.known
+        if event.kind is EventKind.RENAME and event.label in known:
+            del known[event.label]
+            known[event.new_label] = None
         elif event.kind is EventKind.REMOVE:
-            self._known.pop(event.label, None)
+            known.pop(event.label, None)
         elif event.kind is EventKind.RESET:
-            self._known.clear()
-            self.intake.restart(None, '')
+            self.expected = ExpectedInput(limits=self.expected.limits)
+            self.matcher.clear('model_replaced', 'the model was replaced')

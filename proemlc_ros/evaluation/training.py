@@ -105,7 +105,7 @@ def sums_of_bag(model: ProEMLC, recordings: BagSet, path: Path) -> BagSums:
 def _sums_of_journal(model: ProEMLC, recordings: BagSet, bag: BagReader) -> BagSums:
     replay = Replay(model.copy(), True, recordings.rules)
     replay.play(find_sources(bag, recordings.choice).stream(bag))
-    return BagSums(learnt_sums(replay.model), replay.all_rejects, replay.steps.intake.extractor,
+    return BagSums(learnt_sums(replay.model), replay.all_rejects, replay.steps.expected.extractor,
                    [f'{bag.path.name}: {note}' for note in bag.notes])
 
 

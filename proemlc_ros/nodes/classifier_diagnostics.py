@@ -14,7 +14,7 @@ from proemlc_ros.classifier.classifier import Classifier
 
 
 class ClassifierDiagnostics:
-    """Makes one diagnostic status a second.
+    """Makes one diagnostic status per second.
 
     Args:
         node_name: fully qualified.
@@ -26,31 +26,31 @@ class ClassifierDiagnostics:
         self._node_name = node_name
         self._rejected = 0
 
-    def message(self, stamp: object, state: str, classroom: Classifier | None) -> DiagnosticArray:
+    def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
 
         Args:
             stamp: builtin_interfaces Time.
             state: of the lifecycle, in words.
-            classroom: None where the node is not configured.
+            classifier: None where the node is not configured.
         """
         status = DiagnosticStatus(name=self._name, hardware_id=self._node_name)
         values = [('Lifecycle state', state)]
         status.level, status.message = DiagnosticStatus.OK, state
-        if classroom is not None:
-            values += self._values(classroom)
-            rejected = sum(classroom.statistics.rejects.values())
+        if classifier is not None:
+            values += self._values(classifier)
+            rejected = sum(classifier.statistics.rejects.values())
             if rejected > self._rejected:
                 status.level = DiagnosticStatus.WARN
-                status.message = f'{rejected - self._rejected} messages refused in the last second'
+                status.message = f'{rejected - self._rejected} messages rejected in the last second'
             self._rejected = rejected
         status.values = [KeyValue(key=key, value=value) for key, value in values]
         message = DiagnosticArray(status=[status])
         message.header.stamp = stamp
         return message
 
-    def _values(self, classroom: Classifier) -> Iterator[tuple[str, str]]:
-        statistics, session = classroom.statistics, classroom.session
+    def _values(self, classifier: Classifier) -> Iterator[tuple[str, str]]:
+        statistics, durable = classifier.statistics, classifier.durable
         now = time.monotonic_ns()
         yield 'Feature rate (Hz)', f'{statistics.features.read(now):.2f}'
         yield 'Prediction rate (Hz)', f'{statistics.predictions.read(now):.2f}'
@@ -58,23 +58,23 @@ class ClassifierDiagnostics:
         median, high = statistics.latency.percentiles((50, 95))
         yield 'Latency p50 (ms)', _number(median)
         yield 'Latency p95 (ms)', _number(high)
-        model = session.pupil.model
-        yield 'Samples learnt', str(model.samples)
-        yield 'Labels', str(len(model.labels))
-        yield 'Label set version', str(session.pupil.version)
-        loss = session.pupil.hamming.loss
+        model, learner = durable.model, durable.model.learner
+        yield 'Samples learnt', str(learner.samples)
+        yield 'Labels', str(len(learner.labels))
+        yield 'Label set version', str(model.version)
+        loss = model.hamming.loss
         yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
-        yield 'Model memory (MB)', f'{model.memory_bytes / 1e6:.1f}'
-        yield 'Hidden layer', 'waits for more samples' if model.warming_up else 'fixed'
-        yield 'Buffered vectors', str(len(classroom.intake.matcher.buffer))
-        yield 'Held annotations', str(classroom.intake.matcher.held)
-        yield 'Clock jumps', str(classroom.jumps)
+        yield 'Model memory (MB)', f'{learner.memory_bytes / 1e6:.1f}'
+        yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
+        yield 'Buffered vectors', str(len(classifier.matcher.buffer))
+        yield 'Held annotations', str(classifier.matcher.held)
+        yield 'Clock jumps', str(classifier.jumps)
         yield 'Queries', str(statistics.queries)
-        yield 'Journal entries', str(session.journal.last_number)
-        yield 'Journal size (MB)', f'{session.journal.size / 1e6:.2f}'
-        yield 'Journal age (s)', _age(session.journal.last_write)
-        yield 'Snapshot age (s)', _age(session.snapshots.time)
-        yield 'Entries since snapshot', str(session.unsaved)
+        yield 'Journal entries', str(durable.journal.last_number)
+        yield 'Journal size (MB)', f'{durable.journal.size / 1e6:.2f}'
+        yield 'Journal age (s)', _age(durable.journal.last_write)
+        yield 'Snapshot age (s)', _age(durable.snapshots.time)
+        yield 'Entries since snapshot', str(durable.unsaved)
         yield 'Rejected', str(sum(statistics.rejects.values()))
         for cause, count in sorted(statistics.rejects.items()):
             yield f'Rejected: {cause}', str(count)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The classifier as a managed node: features in, predictions out, annotations learnt for good."""
+"""The classifier as a managed node: features in, predictions out, annotations learnt durably."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.resume import Resumed
-from proemlc_ros.classifier.validation import text_of
-from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.classifier.resume import ResumeReport
+from proemlc_ros.errors import ProEMLCError, text_of
 from proemlc_ros.nodes import process
 from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
-from proemlc_ros.nodes.classifier_interface import ClassifierInterface
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
+from proemlc_ros.nodes.classifier_services import ClassifierServices
+from proemlc_ros.nodes.classifier_topics import ClassifierTopics
 from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
@@ -31,7 +31,7 @@ from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
-_HOUSEKEEPING_PERIOD = 0.1
+_WORK_PERIOD = 0.1
 _DIAGNOSTICS_PERIOD = 1.0
 
 
@@ -52,11 +52,13 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._refusal_log = ThrottledLog(self.get_logger().warning, 0.0)
+        self._rejections = ThrottledLog(self.get_logger().warning, 0.0)
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
-        self._refusal_log.period = self._table.values.warning_period
-        self._classroom: Classifier | None = None
-        self._interface: ClassifierInterface | None = None
+        self._rejections.period = self._table.values.warning_period
+        # Made in on_configure, released in _close; topics and services only with a classifier.
+        self._classifier: Classifier | None = None
+        self._topics: ClassifierTopics | None = None
+        self._model_services: ClassifierServices | None = None
         self._jump_handle: Any = None
         self._state_name = 'unconfigured'
         self._diagnostics = ClassifierDiagnostics(self.get_fully_qualified_name())
@@ -64,15 +66,15 @@ class ClassifierNode(LifecycleNode):
         # Steady: simulated time may stand still, and a heartbeat must not.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(_DIAGNOSTICS_PERIOD, self._report, clock=steady)
-        self.create_timer(_HOUSEKEEPING_PERIOD, self._keep_house, clock=steady)
+        self.create_timer(_WORK_PERIOD, self._run_periodic_work, clock=steady)
 
-    # ----- life -----
+    # ----- life cycle -----
 
     def start(self) -> bool:
         """Configure and activate, unless told to wait for it."""
         if not self._table.values.autostart:
             return True
-        return self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS
+        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
 
     def finish(self) -> None:
         """Save everything and let go."""
@@ -81,16 +83,16 @@ class ClassifierNode(LifecycleNode):
     @_faults_logged
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the model directory, resume, and create the topics and services."""
+        values = self._table.values
         try:
-            self._classroom, resumed = open_classifier(
-                self._table.values, self.get_fully_qualified_name(), RosMessages(),
-                self.get_logger().error)
+            self._classifier, report = open_classifier(
+                values, self.get_fully_qualified_name(), RosMessages(), self.get_logger().error)
         except (ProEMLCError, OSError) as error:
             self.get_logger().error(f'Cannot configure: {text_of(error)}')
             return FAILURE
-        self._tell(resumed)
-        self._interface = ClassifierInterface(
-            self, self._table.values, self._classroom, self._refusal_log)
+        self._log_resumed(self._classifier, report)
+        self._topics = ClassifierTopics(self, values, self._classifier, self._rejections)
+        self._model_services = ClassifierServices(self, self._classifier, self._topics)
         self._jump_handle = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
                           on_clock_change=True), post_callback=self._on_jump)
@@ -101,17 +103,20 @@ class ClassifierNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to predict and to learn."""
         result = super().on_activate(state)
-        self._interface.active = True
+        if self._topics is not None:
+            self._topics.active = True
+            self._topics.publish_labels()
         self._state_name = 'active'
-        self._interface.publish_labels()
         return result
 
     @_faults_logged
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop predicting and learning; what was learnt stays."""
-        self._interface.active = False
+        if self._topics is not None:
+            self._topics.active = False
         self._state_name = 'inactive'
-        self._classroom.forget_moments('deactivated', 'the node was deactivated')
+        if self._classifier is not None:
+            self._classifier.clear_buffer('deactivated', 'the node was deactivated')
         return super().on_deactivate(state)
 
     @_faults_logged
@@ -135,51 +140,58 @@ class ClassifierNode(LifecycleNode):
         return SUCCESS
 
     def _close(self) -> None:
+        """Receive nothing more, finish and save, take everything down; what exists of it."""
         if self._jump_handle is not None:
             self._jump_handle.unregister()
-            self._jump_handle = None
-        # Configuring may have failed between the two.
-        open_parts = self._interface or self._classroom
-        self._interface = self._classroom = None
-        if open_parts is None:
-            return
+        classifier, topics, services = self._classifier, self._topics, self._model_services
+        self._classifier = self._topics = self._model_services = None
+        self._jump_handle = None
+        if topics is not None:
+            topics.stop_receiving()
+        if services is not None:
+            services.destroy()
         try:
-            open_parts.close()
+            if classifier is not None:
+                classifier.close()
         except (ProEMLCError, OSError) as error:
             self.get_logger().error(f'While closing: {text_of(error)}')
+        finally:
+            if topics is not None:
+                topics.destroy()
 
-    def _tell(self, resumed: Resumed) -> None:
-        model = self._classroom.session.pupil.model
-        for note in resumed.notes:
+    def _log_resumed(self, classifier: Classifier, report: ResumeReport) -> None:
+        learner = classifier.durable.model.learner
+        for note in report.notes:
             self.get_logger().warning(note)
         self.get_logger().info(
-            f'Model directory {self._classroom.session.directory.path}: {len(model.labels)} '
-            f'labels, {model.samples} samples; snapshot '
-            f'{resumed.snapshot.name if resumed.snapshot else "none"}, {resumed.replayed} journal '
+            f'Model directory {classifier.durable.directory.path}: {len(learner.labels)} '
+            f'labels, {learner.samples} samples; snapshot '
+            f'{report.snapshot.name if report.snapshot else "none"}, {report.replayed} journal '
             'entries replayed')
 
     # ----- by the clock and by parameters -----
 
-    def _keep_house(self) -> None:
-        if self._interface is not None:
-            self._interface.keep_house()
+    def _run_periodic_work(self) -> None:
+        if self._topics is not None:
+            self._topics.run_periodic_work()
 
     def _on_jump(self, jump: TimeJump) -> None:
-        if self._classroom is not None:
-            self._classroom.clock_jumped()
+        if self._classifier is not None:
+            self._classifier.clock_jumped()
             self.get_logger().warning('The clock jumped; the buffer of features was cleared.')
 
     def _report(self) -> None:
-        if self._interface is not None:
-            self._interface.topics.look_around()
+        if self._topics is not None:
+            self._topics.check_qos()
         self._diagnostics_publisher.publish(self._diagnostics.message(
-            self.get_clock().now().to_msg(), self._state_name, self._classroom))
+            self.get_clock().now().to_msg(), self._state_name, self._classifier))
 
     def _follow_parameters(self, values: SimpleNamespace) -> None:
-        self._refusal_log.period = values.warning_period
-        if self._classroom is not None:
-            apply_parameters(self._classroom, values)
-            self._interface.follow_parameters()
+        self._rejections.period = values.warning_period
+        if self._classifier is not None:
+            apply_parameters(self._classifier, values)
+        if self._topics is not None:
+            self._topics.note_changed_thresholds()
 
 
 def main(args: Sequence[str] | None = None) -> int:

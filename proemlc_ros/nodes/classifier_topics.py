@@ -4,20 +4,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Float32MultiArray
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_profile_sensor_data,
+)
+from std_msgs.msg import Float32MultiArray, Header
 
-from proemlc_ros.classifier.classifier import ClassifierQuestion, VersionedPrediction
-from proemlc_ros.classifier.queries import candidates, explain
-from proemlc_ros.classifier.records import Annotation, Event
-from proemlc_ros.classifier.versioned_model import LabelState
-from proemlc_ros.conversions import annotation_message, event_message
+from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.conversions import (
+    VISION_TYPE,
+    annotation_message,
+    annotation_of,
+    event_message,
+    label_set_message,
+    prediction_message,
+    query_message,
+    stamp_of,
+    stamped_vector_of,
+    vector_of,
+    vision_message,
+)
+from proemlc_ros.errors import ProEMLCError, cause_of, text_of
 from proemlc_ros.msg import (
     FeatureVector,
     LabelAnnotation,
@@ -28,8 +47,8 @@ from proemlc_ros.msg import (
 )
 from proemlc_ros.nodes.qos_check import QosCheck
 from proemlc_ros.nodes.receiver import Receiver
-from proemlc_ros.nodes.ros_messages import RosMessages, float_array
-from proemlc_ros.nodes.vision import VisionPublisher
+from proemlc_ros.nodes.ros_messages import RosMessages, message_class
+from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5
@@ -42,98 +61,175 @@ _INPUTS = {'FeatureVector': FeatureVector, 'Float32MultiArray': Float32MultiArra
 
 
 class ClassifierTopics:
-    """Everything that the classifier says and hears on topics.
+    """Everything that the classifier publishes and subscribes to.
+
+    Features come in the receiver's thread, results of annotations in the learning thread, all else
+    in the executor's.
 
     Args:
         node: on which the topics are created.
         values: of the parameters.
-        on_features: called with each message of ~/features.
-        on_annotation: called with each message of ~/annotations.
+        classifier: what is behind them.
+        rejections: where rejected messages are logged.
     """
 
-    def __init__(self, node: LifecycleNode, values: SimpleNamespace,
-                 on_features: Callable[[Any], None],
-                 on_annotation: Callable[[Any], None]) -> None:
+    def __init__(self, node: LifecycleNode, values: SimpleNamespace, classifier: Classifier,
+                 rejections: ThrottledLog) -> None:
+        self.active = False
         self._node = node
+        self._classifier = classifier
+        self._rejections = rejections
         self._factory = RosMessages()
+        self._labels_changed = False
+        self._publishing_labels = threading.Lock()
+        self._jumps = 0
         offered = _qos(values.predictions_reliability, _SENSOR_DEPTH)
+        self._publishers: list[LifecyclePublisher] = []
+        self._predictions = self._publisher(Prediction, '~/predictions', offered)
+        self._labels = self._publisher(LabelSet, '~/labels', QoSProfile(
+            depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self._queries = self._publisher(LabelQuery, '~/queries', QoSProfile(depth=10))
+        self._learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
+        self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
+        vision = message_class(VISION_TYPE)
+        self._vision = None if vision is None else self._publisher(
+            vision, '~/classification', qos_profile_sensor_data)
+        self._subscribe(values)
+        self._checks = [
+            QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
+            QosCheck(node, self._features.topic_name, self._features.qos, False,
+                     _FEATURES_ADVICE),
+            QosCheck(node, self._annotations.topic_name, self._annotations.qos_profile, False,
+                     _ANNOTATIONS_ADVICE)]
+
+    def _subscribe(self, values: SimpleNamespace) -> None:
         asked = _qos(values.features_reliability, values.features_depth)
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.predictions = self._publisher(Prediction, '~/predictions', offered)
-        self.labels = self._publisher(LabelSet, '~/labels', latched)
-        self.queries = self._publisher(LabelQuery, '~/queries', QoSProfile(depth=10))
-        self.learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
-        self.events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
-        self.vision = VisionPublisher(node)
-        reliable = QoSProfile(depth=_ANNOTATION_DEPTH)
-        self._annotations = node.create_subscription(
-            LabelAnnotation, '~/annotations', on_annotation, reliable,
+        on_features = (self._on_features if values.input_type == 'FeatureVector'
+                       else self._on_array)
+        self._annotations = self._node.create_subscription(
+            LabelAnnotation, '~/annotations', self._on_annotation,
+            QoSProfile(depth=_ANNOTATION_DEPTH),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
         self._features = Receiver(
-            node, _INPUTS[values.input_type], '~/features', on_features, asked)
-        self._watches = [
-            QosCheck(node, self.predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
-            QosCheck(node, self._features.topic_name, asked, False, _FEATURES_ADVICE),
-            QosCheck(node, self._annotations.topic_name, reliable, False, _ANNOTATIONS_ADVICE)]
+            self._node, _INPUTS[values.input_type], '~/features', on_features, asked)
 
-    def look_around(self) -> None:
-        """Warn of others whose QoS does not fit."""
-        for watch in self._watches:
-            watch.look()
+    # ----- feature vectors -----
 
-    def prediction(self, header: Any, verdict: VersionedPrediction) -> Prediction:
-        """Return the message of a verdict."""
-        message, found = Prediction(), verdict.found
-        message.header = header
-        message.labels = list(found.labels)
-        message.scores = float_array(found.scores)
-        message.novelty = float(found.novelty)
-        message.label_set_version = verdict.version
-        return message
+    def _on_features(self, message: Any) -> None:
+        if self.active:
+            self._classify(message.header, stamped_vector_of(message))
 
-    def publish_labels(self, stamp: Any, state: LabelState) -> None:
-        """Announce the labels."""
-        message = LabelSet(
-            names=list(state.names), counts=list(state.counts),
-            thresholds=float_array(state.thresholds), samples=state.samples,
-            version=state.version)
-        message.header.stamp = stamp
-        self.labels.publish(message)
+    def _on_array(self, message: Any) -> None:
+        if self.active:
+            header = Header(stamp=self._node.get_clock().now().to_msg())
+            self._classify(header, StampedVector(stamp_of(header), vector_of(message.data)))
 
-    def publish_query(self, header: Any, question: ClassifierQuestion) -> None:
-        """Ask the operator."""
-        found = question.verdict.found
-        columns = candidates(found.scores)
-        self.queries.publish(LabelQuery(
-            header=header, reason=int(question.reason),
-            text=explain(question.reason, found.novelty, question.distance),
-            candidates=[found.names[column] for column in columns],
-            scores=float_array(found.scores[columns]), novelty=float(found.novelty),
-            features=float_array(question.moment.data), extractor=question.moment.extractor))
+    def _classify(self, header: Header, vector: StampedVector) -> None:
+        started = time.perf_counter_ns()
+        classifier, factory = self._classifier, self._factory
+        try:
+            prediction = classifier.classify(vector)
+        except ProEMLCError as error:
+            self.reject(error)
+            return
+        self._predictions.publish(prediction_message(factory, header, prediction))
+        classifier.statistics.count_prediction(time.perf_counter_ns() - started)
+        # What follows is behind the prediction, so that nobody waits for it.
+        classifier.keep(vector)
+        query = classifier.query(vector, prediction)
+        if query is not None:
+            self._queries.publish(query_message(factory, header, query))
+        if self._vision is not None and self._vision.get_subscription_count():
+            self._vision.publish(vision_message(factory, header, prediction))
 
-    def publish_learnt(self, annotation: Annotation) -> None:
-        """Tell other operators what was learnt, without the features."""
-        if self.learnt.get_subscription_count():
-            self.learnt.publish(annotation_message(self._factory, annotation.bare()))
+    # ----- annotations and changes of the model -----
+
+    def _on_annotation(self, message: Any) -> None:
+        if self.active:
+            future = self._classifier.annotate(annotation_of(message))
+            future.add_done_callback(self.publish_learnt)
+
+    def publish_learnt(self, future: Future[Learnt]) -> None:
+        """Publish what was learnt from an annotation, or log why it was rejected."""
+        error = future.exception()
+        if error is not None:
+            self.log_rejection(error)
+            return
+        learnt = future.result()
+        if learnt.introduced:
+            self.publish_labels()
+        else:
+            self._labels_changed = True  # Counts and thresholds wait for the periodic work.
+        if self._learnt.get_subscription_count():
+            self._learnt.publish(annotation_message(self._factory, learnt.annotation.bare()))
 
     def publish_event(self, event: Event) -> None:
-        """Tell other operators what changed."""
-        self.events.publish(event_message(self._factory, event))
+        """Publish a change of the model, and the labels after it."""
+        self.publish_labels()
+        self._events.publish(event_message(self._factory, event))
 
-    def stop_listening(self) -> None:
+    def publish_labels(self) -> None:
+        """Publish the labels as they are now."""
+        # One at a time, or an older state could be the last that is published.
+        with self._publishing_labels:
+            self._labels_changed = False
+            self._labels.publish(label_set_message(
+                self._factory, self._classifier.durable.model.label_state(),
+                self._node.get_clock().now().nanoseconds))
+
+    def reject(self, error: BaseException) -> None:
+        """Count and log a rejected message."""
+        self._classifier.statistics.reject(cause_of(error))
+        self.log_rejection(error)
+
+    def log_rejection(self, error: BaseException) -> None:
+        """Log a rejection that is counted already, not too often."""
+        cause = cause_of(error)
+        self._rejections.say(cause, f'Rejected, {cause}: {text_of(error)}')
+
+    # ----- by the clock -----
+
+    def note_changed_thresholds(self) -> None:
+        """Publish the labels soon: parameters may have changed their thresholds."""
+        self._labels_changed = True
+
+    def run_periodic_work(self) -> None:
+        """Settle held annotations, snapshot, publish counts that changed; call it regularly."""
+        if not self.active:
+            return
+        self._classifier.run_periodic_work()
+        if self._labels_changed:
+            self.publish_labels()
+        jumps = self._classifier.matcher.buffer.jumps
+        if jumps != self._jumps:
+            self._jumps = jumps
+            self._node.get_logger().warning(
+                'The stamps of the features jumped back (a looping bag or a restarted '
+                'simulation?); the buffer was cleared.')
+
+    def check_qos(self) -> None:
+        """Warn of publishers and subscribers whose QoS does not fit."""
+        for check in self._checks:
+            check.look()
+
+    # ----- taking down -----
+
+    def stop_receiving(self) -> None:
         """Receive nothing any more."""
+        self.active = False
         self._features.destroy()
         self._node.destroy_subscription(self._annotations)
 
     def destroy(self) -> None:
         """Take down what is left."""
-        for publisher in (self.predictions, self.labels, self.queries, self.learnt, self.events):
+        for publisher in self._publishers:
             self._node.destroy_lifecycle_publisher(publisher)
-        self.vision.destroy()
 
     def _publisher(self, kind: type, topic: str, qos: QoSProfile) -> LifecyclePublisher:
-        return self._node.create_lifecycle_publisher(
+        publisher = self._node.create_lifecycle_publisher(
             kind, topic, qos, event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
+        self._publishers.append(publisher)
+        return publisher
 
 
 def _qos(reliability: str, depth: int) -> QoSProfile:

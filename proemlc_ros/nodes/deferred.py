@@ -53,5 +53,5 @@ def allow_deferred(service: Service) -> Service:
         else:
             send_now(response, header)
 
-    service.send_response = send_response
+    setattr(service, 'send_response', send_response)  # noqa: B010 - a method, for mypy
     return service

@@ -43,6 +43,7 @@ class Receiver:
 
     def __init__(self, node: Node, kind: type, topic: str, callback: Callable[[Any], None],
                  qos: QoSProfile) -> None:
+        self.qos = qos
         self._node = node
         self._kind = kind
         self._callback = callback
@@ -57,7 +58,7 @@ class Receiver:
     @property
     def topic_name(self) -> str:
         """The topic's full name."""
-        return self._subscription.topic_name
+        return str(self._subscription.topic_name)
 
     def destroy(self) -> None:
         """Stop receiving."""
@@ -69,7 +70,7 @@ class Receiver:
 
     def _run(self) -> None:
         subscription, guard = self._subscription.handle, self._guard.handle
-        context = self._node.context.handle
+        context: Any = self._node.context.handle
         with subscription, guard, context:
             wait_set = _rclpy.WaitSet(1, 1, 0, 0, 0, 0, context)
             while not self._stopping:

@@ -9,21 +9,44 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import ArrayLike
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
-from proemlc_ros.msg import FeatureVector, LabelAnnotation, ModelEvent
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+)
 
-_TYPES = {
+_TYPES: dict[str, type] = {
     'builtin_interfaces/msg/Time': Time,
     'std_msgs/msg/Header': Header,
     'proemlc_ros/msg/FeatureVector': FeatureVector,
     'proemlc_ros/msg/LabelAnnotation': LabelAnnotation,
+    'proemlc_ros/msg/LabelQuery': LabelQuery,
+    'proemlc_ros/msg/LabelSet': LabelSet,
     'proemlc_ros/msg/ModelEvent': ModelEvent,
+    'proemlc_ros/msg/Prediction': Prediction,
 }
+try:  # Optional: perception users have it.
+    from vision_msgs.msg import Classification, ObjectHypothesis
+except ImportError:
+    pass
+else:
+    _TYPES['vision_msgs/msg/Classification'] = Classification
+    _TYPES['vision_msgs/msg/ObjectHypothesis'] = ObjectHypothesis
 
 
-def float_array(values: np.ndarray) -> array:
+def message_class(type_name: str) -> type | None:
+    """Return the class of a type such as 'std_msgs/msg/Header'; None where not installed."""
+    return _TYPES.get(type_name)
+
+
+def float_array(values: ArrayLike) -> array[float]:
     """Return values as rclpy takes them in bulk; a list would be checked one by one."""
     result = array('f')
     result.frombytes(np.asarray(values, np.float32).tobytes())
@@ -37,13 +60,12 @@ class RosMessages:
         """Return a message of a type such as 'std_msgs/msg/Header'."""
         return _TYPES[type_name](**fields)
 
-    def floats(self, values: np.ndarray) -> array:
-        """Return the values as rclpy wants them."""
-        return float_array(values)
+    floats = staticmethod(float_array)
 
     def serialize(self, message: Any, type_name: str) -> bytes:
         """Return the message as CDR bytes."""
-        return serialize_message(message)
+        data: bytes = serialize_message(message)
+        return data
 
     def deserialize(self, data: bytes, type_name: str) -> Any:
         """Return the message of CDR bytes."""

@@ -121,7 +121,7 @@ class ClassifierView:
 
     def on_question(self, question: Query) -> None:
         """Take in a query; its moment is held until it is answered or long forgotten."""
-        self.moments.hold(question.moment.stamp, question.moment)
+        self.moments.hold(question.vector.stamp, question.vector)
         self.questions.add(question)
         self.watch(ViewPart.QUESTIONS)
 

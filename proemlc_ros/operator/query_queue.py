@@ -25,7 +25,7 @@ class QueryQueue:
 
     def add(self, question: Query) -> None:
         """Put a question at the end."""
-        self._questions[question.moment.stamp] = question
+        self._questions[question.vector.stamp] = question
         while len(self._questions) > self._max_count:
             self._questions.popitem(last=False)
 

@@ -107,7 +107,7 @@ def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
     ('start,end,labels\n5,4,cup\n', ':2: the end 4 is before the start 5'),
     ('start,labels\n1,cup,more\n', ':2: 3 values for 2'),
     ('start,labels,complete\n1,cup,maybe\n', ':2: complete is'),
-    ('start,labels\n1,c\x07p\n', ':2: label'),
+    ('start,labels\n1,c\x07p\n', ':2: the label'),
 ])
 def test_a_wrong_file_is_named_with_its_line(tmp_path, text, word):
     with pytest.raises(LabelFileError) as caught:

@@ -53,8 +53,8 @@ def test_entries_come_back_as_written(tmp_path):
     assert journal.append([annotation, event]) == [1, 2]
     journal.close()
     first, second = open_journal(tmp_path / 'journal').entries()
-    assert_same(first.statement, annotation)
-    assert second.statement == event
+    assert_same(first.record, annotation)
+    assert second.record == event
 
 
 def test_rosbags_reads_it_with_definitions_and_counts(tmp_path):
@@ -119,7 +119,7 @@ def test_files_are_split_and_numbering_goes_on(tmp_path):
     again = open_journal(tmp_path / 'journal', max_file_bytes=100_000)
     assert numbers_of(again) == list(range(1, 201))
     assert numbers_of(again, after=150) == list(range(151, 201))
-    assert again.entry(3).statement.stamp == 1002
+    assert again.entry(3).record.stamp == 1002
     assert again.append([make_annotation(200)]) == [201]
 
 
@@ -162,7 +162,7 @@ def test_what_a_deep_cut_leaves_is_saved(tmp_path, width):
     kept = list(again.entries())
     assert 30 <= len(kept) < 60
     for entry in kept:
-        assert_same(entry.statement, make_annotation(entry.number - 1, width))
+        assert_same(entry.record, make_annotation(entry.number - 1, width))
     assert 'was damaged' in again.repairs[0]
     assert (tmp_path / 'journal/journal_0.db3.damaged').exists()
     assert again.append([make_annotation(60)]) == [kept[-1].number + 1]

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the tests of teaching."""
+"""Fixtures of the tests of the classifier."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from durable_model_stand import Opened
 
 @pytest.fixture
 def opened(tmp_path):
-    sessions = []
+    opened_models = []
 
     def make(**limits):
-        while sessions:
-            sessions.pop().drop()
-        sessions.append(Opened(tmp_path / 'model', **limits))
-        return sessions[-1].session
+        while opened_models:
+            opened_models.pop().drop()
+        opened_models.append(Opened(tmp_path / 'model', **limits))
+        return opened_models[-1].durable
     yield make
-    sessions[-1].drop()
+    opened_models[-1].drop()

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A session on a folder, lessons for it, and what it has learnt."""
+"""A durable on a folder, lessons for it, and what it has learnt."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.classifier.durable_model import DurableModel, Learnt
-from proemlc_ros.classifier.limits import Limits
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 
@@ -21,7 +21,7 @@ WIDTH = 12
 PROBES = np.random.default_rng(99).normal(size=(20, WIDTH))
 
 
-def new_model() -> ProEMLC:
+def new_learner() -> ProEMLC:
     return ProEMLC(hidden_size=40, seed=3)
 
 
@@ -31,27 +31,27 @@ def make_annotation(number: int, *labels: str, **fields) -> Annotation:
 
 
 class Opened:
-    """A session on a folder, as the node makes it."""
+    """A durable on a folder, as the node makes it."""
 
     def __init__(self, folder, **limits):
         self.directory = ModelDirectory(folder)
         self.journal = Journal(self.directory.journal, MESSAGES)
-        self.session = DurableModel(VersionedModel(new_model()), new_model, self.directory, self.journal,
+        self.durable = DurableModel(VersionedModel(new_learner()), new_learner, self.directory, self.journal,
                                Limits(**limits))
-        self.report = resume(self.session)
+        self.report = resume(self.durable)
 
     def drop(self):
         """Let go without any farewell, as a crash does."""
         self.directory.close()
 
 
-def scores_of(session) -> np.ndarray:
-    return session.pupil.model.scores(PROBES)
+def scores_of(durable) -> np.ndarray:
+    return durable.model.learner.scores(PROBES)
 
 
-def teach_some(session, count: int = 30, start: int = 0) -> None:
+def teach_some(durable, count: int = 30, start: int = 0) -> None:
     names = ['cup', 'plate', 'fork', 'knife', 'spoon']
     for number in range(start, start + count):
         chosen = names[:1 + number % len(names)][-2:]
-        answer, = session.teach([make_annotation(number, *chosen)])
+        answer, = durable.learn([make_annotation(number, *chosen)])
         assert isinstance(answer, Learnt), answer

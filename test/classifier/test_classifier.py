@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole classifier without ROS: questions, full queues, and what happens behind the scenes."""
+"""The whole classifier without ROS: queries, full queues, failures in the background."""
 
 from __future__ import annotations
 
@@ -15,196 +15,231 @@ from proemlc_ros.bags.journal import Journal
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel, Learnt
 from proemlc_ros.classifier.model_directory import ModelDirectory
-from proemlc_ros.classifier.queries import QueryPolicy, QueryReason, QueryRules
-from proemlc_ros.classifier.records import Annotation, StampedVector
-from proemlc_ros.classifier.validation import Validation
+from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
+from proemlc_ros.classifier.records import Annotation, EventKind, QueryReason, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import JournalError, ProEMLCError
+from proemlc_ros.errors import (
+    JournalError,
+    ProEMLCError,
+    RateExceededError,
+    UndoError,
+    VectorRejectedError,
+)
 
 MESSAGES = RosbagsMessages()
 SECOND = 1_000_000_000
 
 
-def new_model() -> ProEMLC:
+def new_learner() -> ProEMLC:
     return ProEMLC(hidden_size=20, activation='relu', scaling='none')
 
 
-def moment(number: int) -> StampedVector:
+def vector(number: int) -> StampedVector:
     values = np.random.default_rng(number).normal(size=5).astype(np.float32)
     return StampedVector(number * SECOND, values)
 
 
 @pytest.fixture
-def classroom(tmp_path):
+def classifier(tmp_path):
     directory = ModelDirectory(tmp_path / 'model')
     journal = Journal(directory.journal, MESSAGES)
-    session = DurableModel(VersionedModel(new_model()), new_model, directory, journal)
+    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     complaints = []
-    room = Classifier(session, Validation(), QueryPolicy(QueryRules(rate=1e6)), 5, complaints.append)
-    room.complaints = complaints
-    yield room
-    if not getattr(room, 'closed', False):
-        room.close()
+    classifier = Classifier(durable, capacity=5, on_error=complaints.append)
+    classifier.queries = QueryPolicy(QueryRules(rate=1e6))
+    classifier.complaints = complaints
+    yield classifier
+    if not getattr(classifier, 'closed', False):
+        classifier.close()
 
 
-class Answers(list):
-    """Collects answers from another thread."""
-
-    def __call__(self, annotation, answer) -> None:
-        self.append(answer)
-
-    def wait(self, count: int) -> Answers:
-        deadline = time.monotonic() + 20
-        while len(self) < count:
-            assert time.monotonic() < deadline, self
-            time.sleep(0.005)
-        return self
+def annotate(classifier, *labels, stamp=0, **fields):
+    return classifier.annotate(Annotation(stamp, labels, **fields))
 
 
-def test_from_moment_to_lesson(classroom):
-    verdict = classroom.classify(moment(1))
-    assert verdict.found.novelty == 1.0
-    question = classroom.question(moment(1), verdict)
-    assert question.reason is QueryReason.NOVEL
-    classroom.keep(moment(1))
-    answers = Answers()
-    classroom.annotate(Annotation(SECOND, ('cup',)), answers)
-    learnt, = answers.wait(1)
+def error_of(future):
+    return future.exception(timeout=20)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def hold(classifier) -> threading.Event:
+    """Keep the learning thread busy until the event is set."""
+    busy, gate = threading.Event(), threading.Event()
+    classifier.learning.call(lambda: (busy.set(), gate.wait()))
+    assert busy.wait(20)
+    return gate
+
+
+def test_from_vector_to_learnt_label(classifier):
+    prediction = classifier.classify(vector(1))
+    assert prediction.classification.novelty == 1.0
+    query = classifier.query(vector(1), prediction)
+    assert query.reason is QueryReason.NOVEL
+    assert query.vector.stamp == SECOND
+    classifier.keep(vector(1))
+    learnt = annotate(classifier, 'cup', stamp=SECOND).result(timeout=20)
     assert isinstance(learnt, Learnt)
     assert learnt.introduced == ('cup',)
-    again = classroom.classify(moment(1))
-    assert again.found.labels == ('cup',)
+    again = classifier.classify(vector(1))
+    assert again.classification.labels == ('cup',)
     assert again.version == learnt.version
 
 
-def test_refusals_are_answered_and_counted(classroom):
-    answers = Answers()
-    classroom.annotate(Annotation(0, ('cup',)), answers)
-    classroom.annotate(Annotation(0, ('',)), answers)
-    causes = [error.cause for error in answers.wait(2)]
-    assert causes == ['no_features', 'bad_label']
-    assert classroom.statistics.rejects == {'no_features': 1, 'bad_label': 1}
+def test_rejections_are_answered_and_counted(classifier):
+    values = vector(1).data
+    futures = [annotate(classifier, 'cup'), annotate(classifier, '', features=values)]
+    assert [error_of(future).cause for future in futures] == ['no_features', 'bad_label']
+    assert classifier.statistics.rejects == {'no_features': 1, 'bad_label': 1}
 
 
-def test_a_held_annotation_is_refused_by_and_by(classroom):
-    classroom.intake.matcher.rules.hold = 0.01
-    classroom.keep(moment(1))
-    answers = Answers()
-    classroom.annotate(Annotation(2 * SECOND, ('cup',)), answers)
-    assert not answers
-    time.sleep(0.02)
-    classroom.expire()
-    assert answers.wait(1)[0].cause == 'unknown_stamp'
+def test_two_ways_to_spell_a_name_are_one_label(classifier):
+    values = vector(1).data
+    for name in ('caf\u00e9', 'cafe\u0301'):
+        annotate(classifier, name, features=values).result(timeout=20)
+    assert classifier.durable.model.learner.labels == ['caf\u00e9']
 
 
-def test_a_full_queue_refuses_and_a_jump_forgets(classroom):
-    classroom.keep(moment(1))
-    gate = threading.Event()
-    classroom.teacher.call(gate.wait)
-    time.sleep(0.05)
-    answers = Answers()
-    for _ in range(7):
-        classroom.annotate(Annotation(0, ('cup',)), answers)
-    assert [error.cause for error in answers] == ['queue_full'] * 2
+def test_absent_names_count_as_labels_where_the_annotation_is_not_complete(classifier):
+    classifier.durable.limits.max_labels = 3
+    for number in range(2):
+        future = annotate(classifier, complete=False, features=vector(1).data,
+                          absent=tuple(f'{number} {name}' for name in 'ab'))
+        error = error_of(future)
+    assert error.cause == 'too_many_labels'
+    assert len(classifier.durable.model.learner.labels) == 2
+
+
+def test_the_first_vector_fixes_the_width_until_something_is_learnt(classifier):
+    classifier.keep(vector(1))
+    with pytest.raises(VectorRejectedError) as caught:
+        classifier.predict(StampedVector(2, np.zeros(4, np.float32)))
+    assert caught.value.cause == 'wrong_width'
+    classifier.clear_buffer('deactivated', 'the node was deactivated')
+    classifier.predict(StampedVector(2, np.zeros(4, np.float32)))
+
+
+def test_vectors_above_the_rate_are_rejected(classifier):
+    classifier.feature_rate.rate = 1.0
+    classifier.classify(vector(1))
+    with pytest.raises(RateExceededError):
+        classifier.classify(vector(1))
+    classifier.predict(vector(1))       # the service is not part of the stream
+    assert classifier.statistics.features.total == 2
+
+
+def test_a_held_annotation_is_rejected_when_its_time_is_up(classifier):
+    classifier.matcher.rules.hold = 0.01
+    classifier.keep(vector(1))
+    future = annotate(classifier, 'cup', stamp=2 * SECOND)
+    assert not future.done()
+    wait_until(lambda: classifier.run_periodic_work() or future.done())
+    assert error_of(future).cause == 'unknown_stamp'
+
+
+def test_a_full_queue_rejects_and_a_jump_clears(classifier):
+    classifier.keep(vector(1))
+    gate = hold(classifier)
+    futures = [annotate(classifier, 'cup') for _ in range(7)]
+    assert [error_of(future).cause for future in futures if future.done()] == ['queue_full'] * 2
     gate.set()
-    answers.wait(7)
-    assert sum(isinstance(answer, Learnt) for answer in answers) == 5
-    assert classroom.jumps == 0
-    classroom.clock_jumped()
-    classroom.annotate(Annotation(0, ('cup',)), answers)
-    assert answers.wait(8)[-1].cause == 'no_features'
-    assert classroom.jumps == 1
+    assert sum(error_of(future) is None for future in futures) == 5
+    assert classifier.jumps == 0
+    classifier.clock_jumped()
+    assert error_of(annotate(classifier, 'cup')).cause == 'no_features'
+    assert classifier.jumps == 1
     for number in (9, 1):
-        classroom.keep(moment(number))
-    assert classroom.jumps == 2
+        classifier.keep(vector(number))
+    assert classifier.jumps == 2
 
 
-def test_annotations_that_wait_share_one_transaction(classroom, monkeypatch):
-    classroom.keep(moment(1))
+def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
+    classifier.keep(vector(1))
     sizes = []
-    append = classroom.session.journal.append
+    append = classifier.durable.journal.append
 
-    def counted(statements):
-        sizes.append(len(statements))
-        return append(statements)
-    monkeypatch.setattr(classroom.session.journal, 'append', counted)
-    gate = threading.Event()
-    classroom.teacher.call(gate.wait)
-    time.sleep(0.05)
-    answers = Answers()
-    for number in range(4):
-        classroom.annotate(Annotation(0, (f'label {number}',)), answers)
+    def counted(records):
+        sizes.append(len(records))
+        return append(records)
+    monkeypatch.setattr(classifier.durable.journal, 'append', counted)
+    gate = hold(classifier)
+    futures = [annotate(classifier, f'label {number}') for number in range(4)]
     gate.set()
-    answers.wait(4)
+    assert [future.result(timeout=20).number for future in futures] == [1, 2, 3, 4]
     assert sizes == [4]
-    assert [answer.number for answer in answers] == [1, 2, 3, 4]
 
 
-def test_a_journal_that_fails_is_told_and_nothing_is_learnt(classroom, monkeypatch):
-    classroom.keep(moment(1))
+def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypatch):
+    classifier.keep(vector(1))
 
-    def full(statements):
+    def full(records):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
-        patch.setattr(classroom.session.journal, 'append', full)
-        answers = Answers()
-        classroom.annotate(Annotation(0, ('cup',)), answers)
-        assert isinstance(answers.wait(1)[0], JournalError)
-    assert classroom.session.pupil.model.labels == []
-    classroom.annotate(Annotation(0, ('cup',)), answers)
-    assert isinstance(answers.wait(2)[1], Learnt)
+        patch.setattr(classifier.durable.journal, 'append', full)
+        assert isinstance(error_of(annotate(classifier, 'cup')), JournalError)
+    assert classifier.durable.model.learner.labels == []
+    assert annotate(classifier, 'cup').result(timeout=20)
 
 
-def test_a_fault_in_the_background_is_logged_and_survived(classroom, monkeypatch):
-    classroom.keep(moment(1))
+def test_a_fault_in_the_background_is_logged_and_survived(classifier, monkeypatch):
+    classifier.keep(vector(1))
 
     def broken(annotations):
         raise RuntimeError('oops')
-    answers = Answers()
     with monkeypatch.context() as patch:
-        patch.setattr(classroom.session, 'teach', broken)
-        classroom.annotate(Annotation(0, ('cup',)), answers)
-        assert isinstance(answers.wait(1)[0], ProEMLCError)
-    classroom.teacher.call(lambda: 1 / 0)
-    classroom.annotate(Annotation(0, ('cup',)), answers)
-    answers.wait(2)
-    assert any('oops' in text for text in classroom.complaints)
-    assert any('ZeroDivisionError' in text for text in classroom.complaints)
+        patch.setattr(classifier.durable, 'learn', broken)
+        assert isinstance(error_of(annotate(classifier, 'cup')), ProEMLCError)
+    assert isinstance(error_of(classifier.learning.call(lambda: 1 / 0)), ZeroDivisionError)
+    assert annotate(classifier, 'cup').result(timeout=20)
+    assert any('oops' in text for text in classifier.complaints)
+    assert any('ZeroDivisionError' in text for text in classifier.complaints)
 
 
-def test_snapshots_are_written_when_due_and_at_the_end(classroom):
-    classroom.snapshots.every = 3
-    classroom.keep(moment(1))
-    answers = Answers()
-    for _ in range(3):
-        classroom.annotate(Annotation(0, ('cup',)), answers)
-    answers.wait(3)
-    deadline = time.monotonic() + 20
-    while classroom.session.unsaved:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    classroom.annotate(Annotation(0, ('plate',)), answers)
-    classroom.close()
-    classroom.closed = True
-    assert len(answers) == 4
-    snapshot = ProEMLC.load(classroom.session.directory.snapshots[0])
+def test_changes_wait_behind_annotations_and_say_what_they_did(classifier):
+    values = vector(1).data
+    gate = hold(classifier)
+    annotate(classifier, 'cup', features=values)
+    renamed = classifier.rename('cup', 'mug')
+    gate.set()
+    assert renamed.result(timeout=20).message == "'cup' is now 'mug'"
+    assert renamed.result().event.kind is EventKind.RENAME
+    assert classifier.save('kitchen').result(timeout=20).event is None
+    assert classifier.undo().result(timeout=20).message == "undid 'mug'"
+    assert isinstance(error_of(classifier.undo()), UndoError)
+    loaded = classifier.load('kitchen').result(timeout=20)
+    assert loaded.message == 'loaded kitchen.npz: 1 labels, 1 samples'
+    assert 'before_reset.npz' in classifier.reset().result(timeout=20).message
+    assert classifier.durable.model.learner.labels == []
+
+
+def test_snapshots_are_written_when_due_and_at_the_end(classifier):
+    classifier.snapshots.every = 3
+    classifier.keep(vector(1))
+    for future in [annotate(classifier, 'cup') for _ in range(3)]:
+        future.result(timeout=20)
+    wait_until(lambda: not classifier.durable.unsaved)
+    last = annotate(classifier, 'plate')
+    classifier.close()
+    classifier.closed = True
+    assert last.done()
+    snapshot = ProEMLC.load(classifier.durable.directory.snapshots[0])
     assert snapshot.labels == ['cup', 'plate']
     assert snapshot.extra['position'] == 4
 
 
-def test_a_snapshot_that_fails_is_logged(classroom, monkeypatch):
+def test_a_snapshot_that_fails_is_logged(classifier, monkeypatch):
     def full(*_, **__):
         raise OSError(28, 'No space left on device')
     monkeypatch.setattr(ProEMLC, 'save', full)
-    classroom.keep(moment(1))
-    classroom.snapshots.every = 1
-    answers = Answers()
-    classroom.annotate(Annotation(0, ('cup',)), answers)
-    answers.wait(1)
-    deadline = time.monotonic() + 20
-    while not classroom.complaints:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert 'No space left' in classroom.complaints[0]
-    assert 'the journal has everything' in classroom.complaints[0]
+    classifier.keep(vector(1))
+    classifier.snapshots.every = 1
+    annotate(classifier, 'cup').result(timeout=20)
+    wait_until(lambda: classifier.complaints)
+    assert 'No space left' in classifier.complaints[0]
+    assert 'the journal has everything' in classifier.complaints[0]

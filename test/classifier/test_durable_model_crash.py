@@ -29,7 +29,7 @@ PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
 MESSAGES = RosbagsMessages()
 
 
-def new_model() -> ProEMLC:
+def new_learner() -> ProEMLC:
     return ProEMLC(hidden_size=20, activation='relu', scaling='none', seed=2)
 
 
@@ -42,23 +42,23 @@ def lesson(number: int) -> Annotation:
 def open_session(folder) -> DurableModel:
     directory = ModelDirectory(folder)
     journal = Journal(directory.journal, MESSAGES, max_file_bytes=40_000)
-    session = DurableModel(VersionedModel(new_model()), new_model, directory, journal)
-    resume(session)
-    return session
+    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
+    resume(durable)
+    return durable
 
 
 def victim(folder, pipe: int, start: int) -> None:
     """Teach until killed; say the number of each acknowledged lesson."""
-    session = open_session(folder)
+    durable = open_session(folder)
     number = start
     while True:
         batch = [lesson(number + offset) for offset in range(1 + number % 3)]
-        for annotation, answer in zip(batch, session.teach(batch)):
+        for annotation, answer in zip(batch, durable.learn(batch)):
             assert isinstance(answer, Learnt), answer
             os.write(pipe, struct.pack('<q', annotation.stamp))
         number += len(batch)
         if number % 7 == 0:
-            session.snapshot()
+            durable.snapshot()
 
 
 def run_victim(folder, start: int, patience: float) -> list[int]:
@@ -97,17 +97,17 @@ def test_nothing_acknowledged_is_lost_or_doubled(tmp_path):
         if kill % 4 == 0:
             path = max((folder / 'journal').glob('*.db3'), key=lambda p: p.stat().st_mtime)
             os.truncate(path, path.stat().st_size - dice.randint(1, 5000))
-    session = open_session(folder)
-    learnt = [entry.statement.stamp for entry in session.journal.entries()]
+    durable = open_session(folder)
+    learnt = [entry.record.stamp for entry in durable.journal.entries()]
     assert len(acknowledged) > KILLS
     assert len(set(learnt)) == len(learnt)
     assert set(acknowledged) <= set(learnt)
-    assert session.pupil.model.samples == len(learnt)
-    uninterrupted = new_model()
+    assert durable.model.learner.samples == len(learnt)
+    uninterrupted = new_learner()
     for number in learnt:
         taught = lesson(number)
         uninterrupted.learn(taught.features, taught.labels, complete=taught.complete)
-    assert session.pupil.model.labels == uninterrupted.labels
+    assert durable.model.learner.labels == uninterrupted.labels
     np.testing.assert_allclose(
-        session.pupil.model.scores(PROBES), uninterrupted.scores(PROBES), atol=1e-9)
-    np.testing.assert_allclose(session.pupil.model.thresholds, uninterrupted.thresholds)
+        durable.model.learner.scores(PROBES), uninterrupted.scores(PROBES), atol=1e-9)
+    np.testing.assert_allclose(durable.model.learner.thresholds, uninterrupted.thresholds)

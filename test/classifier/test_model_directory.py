@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a session touches: those of its own folder, and nobody else does."""
+"""Which files a durable touches: those of its own folder, and nobody else does."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ def test_two_sessions_cannot_share_a_folder(opened, tmp_path):
 @pytest.mark.parametrize('name', ['../x', '/etc/passwd', 'a/b', '.hidden', 'a\nb', '..', 'a\\b',
                                   'x' * 300])
 def test_file_names_stay_inside(opened, name):
-    session = opened()
-    for action in (session.save, session.load):
+    durable = opened()
+    for action in (durable.save, durable.load):
         with pytest.raises(ModelDirectoryError, match='plain file name'):
             action(name)
 
 
 def test_links_out_and_large_files_are_refused(opened, tmp_path):
-    session = opened()
+    durable = opened()
     outside = tmp_path / 'outside.npz'
     outside.write_bytes(b'x')
     (tmp_path / 'model/link.npz').symlink_to(outside)
     with pytest.raises(ModelDirectoryError, match='link'):
-        session.load('link')
+        durable.load('link')
     with pytest.raises(ModelDirectoryError, match='link'):
-        session.save('link')
+        durable.save('link')
     assert outside.read_bytes() == b'x'
-    session.save('big')
-    session.directory.max_file_bytes = 10
+    durable.save('big')
+    durable.directory.max_file_bytes = 10
     with pytest.raises(ModelDirectoryError, match='max_model_file_mb'):
-        session.load('big')
+        durable.load('big')
     with pytest.raises(ModelDirectoryError, match='big.npz'):
-        session.load('missing')
+        durable.load('missing')

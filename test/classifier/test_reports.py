@@ -10,16 +10,11 @@ import numpy as np
 import pytest
 
 from proemlc_ros.classifier.prequential import RollingHamming
-from proemlc_ros.classifier.queries import (
-    QueryPolicy,
-    QueryReason,
-    QueryRules,
-    candidates,
-    explain,
-    nearest_distance,
-)
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
+from proemlc_ros.classifier.records import Annotation, QueryReason, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter
+from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.core import Classification
 
 SECOND = 1_000_000_000
 
@@ -31,7 +26,7 @@ def test_novel_before_doubtful_and_nothing_when_sure():
     assert policy.consider(3, 2 * SECOND, 0.1, 0.5) is None
 
 
-def test_never_twice_about_a_moment_and_never_about_an_answered_one():
+def test_never_twice_about_a_vector_and_never_about_an_annotated_one():
     policy = QueryPolicy(QueryRules(rate=1e6))
     assert policy.consider(1, 0, 1.0, 1.0)
     assert policy.consider(1, SECOND, 1.0, 1.0) is None
@@ -49,11 +44,17 @@ def test_queries_are_limited_in_rate():
     assert policy.consider(99, 99 * SECOND, 1.0, 1.0) is None
 
 
-def test_candidates_and_words():
-    scores = np.array([0.1, 0.9, -0.5])
-    assert candidates(scores, 2) == [1, 0]
-    assert nearest_distance(scores, 0.0) == pytest.approx(0.1)
-    assert nearest_distance(np.zeros(0), 0.0) == math.inf
+def test_a_query_has_its_reason_and_the_likeliest_labels():
+    policy = QueryPolicy(QueryRules(novelty=0.5, margin=0.2, rate=1e6))
+    scores = np.array([0.1, 0.9, -0.5], np.float32)
+    found = Classification(('b',), scores, 0.1, ('a', 'b', 'c'), 0.0, 0)
+    vector = StampedVector(7, np.zeros(2, np.float32))
+    query = policy.query(vector, VersionedPrediction(found, 1), now=0)
+    assert (query.candidates, query.reason) == (('b', 'a', 'c'), QueryReason.DOUBTFUL)
+    assert query.scores == pytest.approx((0.9, 0.1, -0.5))
+    assert '0.10' in query.text
+    nothing = Classification((), np.zeros(0), 0.1, (), 0.0, 0)
+    assert policy.query(vector._replace(stamp=8), VersionedPrediction(nothing, 0), 1) is None
     assert '0.90' in explain(QueryReason.NOVEL, 0.9, 1.0)
     assert '0.05' in explain(QueryReason.DOUBTFUL, 0.1, 0.05)
 

@@ -14,29 +14,29 @@ from proemlc_ros.core import ProEMLC
 
 
 def test_everything_is_there_after_a_crash_behind_a_snapshot(opened):
-    session = opened()
-    teach_some(session, 10)
-    session.snapshot()
-    teach_some(session, 10, start=10)
-    session.rename('cup', 'mug')
-    session.undo()
-    teach_some(session, 5, start=20)
-    session.remove('plate')
-    expected = scores_of(session)
+    durable = opened()
+    teach_some(durable, 10)
+    durable.snapshot()
+    teach_some(durable, 10, start=10)
+    durable.rename('cup', 'mug')
+    durable.undo()
+    teach_some(durable, 5, start=20)
+    durable.remove('plate')
+    expected = scores_of(durable)
     again = opened()
     assert again.snapshots.position == 10
     np.testing.assert_array_equal(scores_of(again), expected)
-    assert again.pupil.version == session.pupil.version
+    assert again.model.version == durable.model.version
 
 
 def test_a_damaged_snapshot_falls_back_to_the_older_one(opened, tmp_path):
-    session = opened()
-    teach_some(session, 5)
-    session.snapshot()
-    teach_some(session, 5, start=5)
-    session.snapshot()
-    teach_some(session, 5, start=10)
-    expected = scores_of(session)
+    durable = opened()
+    teach_some(durable, 5)
+    durable.snapshot()
+    teach_some(durable, 5, start=5)
+    durable.snapshot()
+    teach_some(durable, 5, start=10)
+    expected = scores_of(durable)
     path = tmp_path / 'model/snapshot.npz'
     path.write_bytes(path.read_bytes()[:-50])
     again = opened()
@@ -53,39 +53,39 @@ def test_a_damaged_snapshot_falls_back_to_the_older_one(opened, tmp_path):
 
 def test_a_damaged_snapshot_does_not_take_the_place_of_the_older_one(
         opened, tmp_path, monkeypatch):
-    session = opened()
+    durable = opened()
     for number in (0, 5):
-        teach_some(session, 5, start=number)
-        session.snapshot()
+        teach_some(durable, 5, start=number)
+        durable.snapshot()
     (tmp_path / 'model/snapshot.npz').write_bytes(b'')
-    session = opened()
+    durable = opened()
 
     def full(*_, **__):
         raise OSError('no space left')
     with monkeypatch.context() as patched, pytest.raises(OSError, match='no space'):
         patched.setattr(ProEMLC, 'save', full)
-        session.snapshot()
+        durable.snapshot()
     assert opened().snapshots.position == 5
 
 
 def test_an_older_state_does_not_replace_a_newer_snapshot(opened, tmp_path):
-    session = opened()
-    teach_some(session, 5)
-    session.snapshot()
+    durable = opened()
+    teach_some(durable, 5)
+    durable.snapshot()
     written = (tmp_path / 'model/snapshot.npz').read_bytes()
-    session.snapshots.write(ProEMLC(), {'position': 4})
-    assert session.snapshots.position == 5
+    durable.snapshots.write(ProEMLC(), {'position': 4})
+    assert durable.snapshots.position == 5
     assert (tmp_path / 'model/snapshot.npz').read_bytes() == written
 
 
 def test_a_snapshot_without_its_journal_loses_nothing_later(opened, tmp_path):
-    session = opened()
-    teach_some(session, 8)
-    session.snapshot()
+    durable = opened()
+    teach_some(durable, 8)
+    durable.snapshot()
     shutil.rmtree(tmp_path / 'model/journal')
-    session = opened()
-    teach_some(session, 4, start=8)
-    expected = scores_of(session)
+    durable = opened()
+    teach_some(durable, 4, start=8)
+    expected = scores_of(durable)
     again = opened()
     np.testing.assert_array_equal(scores_of(again), expected)
-    assert again.pupil.model.samples == 12
+    assert again.model.learner.samples == 12

@@ -76,11 +76,11 @@ import sys, time
 from pathlib import Path
 from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.evaluation.reading import BagToRead, ReadingBeside, Steps
-from proemlc_ros.classifier.validation import Validation
+from proemlc_ros.classifier.validation import ExpectedInput
 if __name__ == "__main__":
     bag = BagToRead(Path(sys.argv[1]), TopicSelection(), False, True)
     try:
-        for step in ReadingBeside(bag, Steps(Validation(), vectors=True)):
+        for step in ReadingBeside(bag, Steps(ExpectedInput(), vectors=True)):
             print("reading", flush=True)
             time.sleep(60)
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
 from proemlc_ros.bags.writing import BagWriter
-from proemlc_ros.classifier.matching import MatchingRules
+from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
@@ -189,7 +189,7 @@ def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
             bag.write_annotation(Annotation(stamp * SECOND, samples[number][1]), number + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 5
-    assert (replay.steps.intake.matcher.duplicates, replay.steps.intake.matcher.jumps) == (1, 1)
+    assert (replay.steps.matcher.buffer.duplicates, replay.steps.matcher.buffer.jumps) == (1, 1)
 
 
 def test_sensor_topics_through_the_extractors(shared, tmp_path):

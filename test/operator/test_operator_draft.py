@@ -111,7 +111,7 @@ def test_question_queue_forgets_the_oldest_and_settles_by_stamp():
     queue = QueryQueue(max_count=2)
     for stamp in (1, 2, 3):
         queue.add(Query(moment(stamp), 'why'))
-    assert [question.moment.stamp for question in queue] == [2, 3]
+    assert [question.vector.stamp for question in queue] == [2, 3]
     assert queue.settle(2) and not queue.settle(2)
     assert len(queue) == 1
 

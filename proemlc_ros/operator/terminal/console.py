@@ -69,7 +69,7 @@ class Console:
 
     def _still_asked(self) -> bool:
         asked = self.asked
-        return asked is not None and self.robot.questions.find(asked.moment.stamp) is not None
+        return asked is not None and self.robot.questions.find(asked.vector.stamp) is not None
 
     def key(self, key: str) -> None:
         """Take a key: a character, or a name of curses such as KEY_NPAGE."""
@@ -199,12 +199,12 @@ class Console:
             self.orders.say('the robot asks nothing at the moment')
             return
         self.asked = question
-        self.desk.freeze(question.sight(), question.moment)
+        self.desk.freeze(question.prediction(), question.vector)
 
     def _skip(self) -> None:
         question = self.asked or next(iter(self.robot.questions), None)
         if question is not None:
-            self.robot.settle(question.moment.stamp)
+            self.robot.settle(question.vector.stamp)
             if self.asked is question:
                 self._release()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from proemlc_ros.classifier.limits import RateLimit
+from proemlc_ros.classifier.validation import RateLimit
 from proemlc_ros.errors import RateExceededError
 from proemlc_ros.operator.classifier_view import ViewPart
 from proemlc_ros.operator.web.payloads import Payloads, as_json
@@ -49,7 +49,7 @@ class PageConnection:
         self._changed = set(ViewPart)
         self._wake = asyncio.Event()
         self._wake.set()
-        self._limit = RateLimit(MAX_REQUESTS)
+        self._limit = RateLimit(MAX_REQUESTS, 'requests')
         self._waiting: asyncio.Queue[tuple[Any] | None] = asyncio.Queue()
 
     def notify(self, topic: ViewPart) -> None:
@@ -113,7 +113,7 @@ class PageConnection:
                 await self._refuse('only text is understood')
                 return
             try:
-                self._limit.check(time.monotonic_ns(), 'requests')
+                self._limit.check(time.monotonic_ns())
             except RateExceededError as error:
                 await self._refuse(str(error))
                 return

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from proemlc_ros.classifier.limits import RateLimit
+from proemlc_ros.classifier.validation import RateLimit
 from proemlc_ros.errors import OperatorRequestError, RateExceededError
 from proemlc_ros.operator.web.access import HEADERS, Access
 from proemlc_ros.operator.web.requests import text
@@ -29,8 +29,8 @@ class RequestGuard:
 
     def __init__(self, access: Access, max_rate: float, max_attempts: float) -> None:
         self._access = access
-        self._rate = RateLimit(max_rate)
-        self._attempts = RateLimit(max_attempts)
+        self._rate = RateLimit(max_rate, 'requests')
+        self._attempts = RateLimit(max_attempts, 'tokens')
 
     @web.middleware
     async def guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -48,7 +48,7 @@ class RequestGuard:
     def _check(self, request: web.Request) -> None:
         access = self._access
         try:
-            self._rate.check(time.monotonic_ns(), 'requests')
+            self._rate.check(time.monotonic_ns())
         except RateExceededError as error:
             raise web.HTTPTooManyRequests(text=str(error)) from error
         if not access.host_allowed(request.host):
@@ -73,7 +73,7 @@ class RequestGuard:
         """Give a browser that knows the token its pass."""
         access = self._access
         try:
-            self._attempts.check(time.monotonic_ns(), 'tokens')
+            self._attempts.check(time.monotonic_ns())
             token = text(await json_object(request), 'token')
         except RateExceededError as error:
             raise web.HTTPTooManyRequests(text='too many attempts; wait a moment') from error

@@ -38,12 +38,12 @@ def sight_content(sight: StampedPrediction) -> dict[str, Any]:
 def question_content(question: Query, pictures: PictureCache) -> dict[str, Any]:
     """Return a question for JSON."""
     return {
-        'stamp': str(question.moment.stamp),
+        'stamp': str(question.vector.stamp),
         'text': question.text,
         'candidates': list(question.candidates),
         'scores': [round(score, 3) for score in question.scores],
         'novelty': round(question.novelty, 3),
-        'picture': pictures.find(question.moment.stamp) is not None,
+        'picture': pictures.find(question.vector.stamp) is not None,
     }
 
 

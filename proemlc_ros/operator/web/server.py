@@ -81,7 +81,7 @@ class Dashboard:
             self.changed(ViewPart.PICTURE)
         if topic is ViewPart.QUESTIONS:
             for question in self._robot.questions:
-                self._pictures.hold(question.moment.stamp)
+                self._pictures.hold(question.vector.stamp)
         self._payloads.forget(topic)
         for session in self._sessions:
             session.notify(topic)

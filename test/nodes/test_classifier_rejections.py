@@ -26,7 +26,7 @@ BAD_VECTORS = {
 BAD_LABELS = ['x\ny', '', 'a' * 101, ' space', '\x1b[31m', 'zero\u200bwidth']
 
 
-def test_bad_input_is_refused_counted_and_survived(classifier):
+def test_bad_input_is_rejected_counted_and_survived(classifier):
     node, partner = classifier('max_width:=50', 'max_labels:=20', 'warning_period:=60.0')
     partner.teach()
     expected = partner.call('predict', features=vector(values_of(50))).prediction.scores
@@ -38,8 +38,8 @@ def test_bad_input_is_refused_counted_and_survived(classifier):
         assert not partner.call('predict', features=vector(values)).success
         assert len(partner.predict(float(number), values_of(number)).scores) == 3
     for label in BAD_LABELS:
-        refused = partner.annotate(labels=['fine', label], features=values_of(1))
-        assert not refused.success and 'label' in refused.message
+        rejected = partner.annotate(labels=['fine', label], features=values_of(1))
+        assert not rejected.success and 'label' in rejected.message
     both = partner.annotate(labels=['cup'], absent=['cup'], features=values_of(1))
     assert not both.success and 'present and as absent' in both.message
     burst = partner.annotate(labels=[f'new {n}' for n in range(5000)], features=values_of(1))
@@ -50,7 +50,7 @@ def test_bad_input_is_refused_counted_and_survived(classifier):
     assert int(values['Labels']) == 20
     for cause in [*BAD_VECTORS, 'bad_label', 'contradiction', 'too_many_labels']:
         assert int(values[f'Rejected: {cause}']) >= 1
-        assert node.output.count(f'Refused, {cause}:') == 1, node.output
+        assert node.output.count(f'Rejected, {cause}:') == 1, node.output
     for _ in range(17):
         partner.call('undo')
     scores = partner.call('predict', features=vector(values_of(50))).prediction.scores
@@ -58,7 +58,7 @@ def test_bad_input_is_refused_counted_and_survived(classifier):
     assert partner.call('get_state').current_state.label == 'active'
 
 
-def test_another_extractor_is_refused(classifier):
+def test_another_extractor_is_rejected(classifier):
     _, partner = classifier()
     partner.predict(1.0, values_of(1), extractor='moments/1')
     assert partner.annotate(1.0, ['cup']).success
