@@ -18,9 +18,9 @@ from rosbags.highlevel import AnyReader
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.solving.blas import routines

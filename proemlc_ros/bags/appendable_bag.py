@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A rosbag2 folder that grows for years: appended durably, split into files, repaired on opening.
+"""A bag that grows for years: appended durably, split into files, repaired on opening.
 
 Messages are numbered from 1 on, through all files, in the order in which they were written; their
 timestamps rise strictly, so that readers which sort by time see the same order.
@@ -13,8 +13,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from proemlc_ros.bags.bag_metadata import FileSummary, StoredTopic, write_metadata
-from proemlc_ros.bags.repair import salvage
+from proemlc_ros.bags.metadata import BagTopic, FileSummary, write_metadata
+from proemlc_ros.bags.recovery import recover_in_place
 from proemlc_ros.bags.sqlite_file import Row, SqliteFile
 
 
@@ -22,20 +22,23 @@ class AppendableBag:
     """A bag that is open for appending; one process at a time, one thread at a time.
 
     Args:
-        folder: of the bag; made where it does not exist.
+        folder: folder of the bag; made where it does not exist.
         new_topics: returns the topics of a new bag.
-        is_valid: tells whether a row saved from a damaged file can be trusted.
+        is_valid: tells whether a row recovered from a damaged file can be trusted.
         max_file_bytes: size above which a new file is begun.
+
+    Attributes:
+        repairs: what was repaired on opening, in words.
 
     Raises:
         OSError, sqlite3.Error: the folder cannot be written or read.
     """
 
-    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[StoredTopic]],
+    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[BagTopic]],
                  is_valid: Callable[[Row], bool], max_file_bytes: int) -> None:
         self.folder = folder
         self.max_file_bytes = max_file_bytes
-        self.salvaged: list[str] = []
+        self.repairs: list[str] = []
         self._is_valid = is_valid
         folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths()
@@ -100,7 +103,7 @@ class AppendableBag:
         yield from self._file.rows(after)
 
     def row(self, number: int) -> Row | None:
-        """Return one row, or None where it is not there any more."""
+        """Return one row; None where it is gone."""
         for summary in self._closed:
             if summary.last_id >= number:
                 file = SqliteFile(self.folder / summary.path)
@@ -119,7 +122,7 @@ class AppendableBag:
 
         Args:
             max_bytes: size that the bag may have.
-            up_to: messages above this number must stay.
+            up_to: number of the last message that may go.
 
         Returns:
             How many files were deleted.
@@ -140,7 +143,7 @@ class AppendableBag:
         write_metadata(self.folder, self.topics, self.files)
 
     def close(self) -> None:
-        """Write the metadata and close the bag; messages are safe without."""
+        """Write the metadata and close the bag; no message depends on it."""
         try:
             self.write_metadata()
         finally:
@@ -155,7 +158,7 @@ class AppendableBag:
                     if (found := pattern.fullmatch(path.name))]
         return [path for _, path in sorted(numbered)]
 
-    def _known_topics(self, paths: Sequence[Path]) -> list[StoredTopic]:
+    def _known_topics(self, paths: Sequence[Path]) -> list[BagTopic]:
         for path in reversed(paths):
             try:
                 file = SqliteFile(path)
@@ -178,9 +181,9 @@ class AppendableBag:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise  # Locked, not readable, disk failing: not a matter of content.
-        saved = salvage(path, self.topics, self._is_valid)
-        self.salvaged.append(f'{path.name} was damaged: {saved} messages saved, the damaged '
-                             f'file is kept as {path.name}.damaged')
+        count = recover_in_place(path, self.topics, self._is_valid)
+        self.repairs.append(f'{path.name} was damaged: {count} messages recovered, the damaged '
+                            f'file is kept as {path.name}.damaged')
         return SqliteFile(path)
 
     def _closed_summary(self, path: Path) -> FileSummary:

@@ -1,9 +1,9 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The journal: everything a model was taught, in order, as an ordinary rosbag2.
+"""The journal: all annotations and events of a model, in order, as an ordinary rosbag2.
 
-Annotations carry their features, so that playing the journal to a fresh classifier, or evaluating
-it as a bag, teaches the same again.
+Annotations carry their features, so that a new classifier that replays the journal learns the
+same, and the journal can be evaluated like any bag.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from proemlc_ros.bags.appendable_bag import AppendableBag
-from proemlc_ros.bags.bag_metadata import StoredTopic
-from proemlc_ros.bags.cdr_check import ANNOTATION_LAYOUT, EVENT_LAYOUT, is_whole
-from proemlc_ros.bags.definitions import definition_and_hash
+from proemlc_ros.bags.cdr import is_whole
+from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.sqlite_file import Row
 from proemlc_ros.classifier.records import Annotation, Event
 from proemlc_ros.conversions import (
@@ -35,18 +34,17 @@ from proemlc_ros.conversions import (
 )
 from proemlc_ros.errors import JournalError
 
-Statement = Annotation | Event
+JournalRecord = Annotation | Event
 Result = TypeVar('Result')
 
 _TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
-_LAYOUTS = (ANNOTATION_LAYOUT, EVENT_LAYOUT)
 _ROWS_AT_ONCE = 1000
 _TOPIC_ENDINGS = ('annotations', 'events')
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line of the journal.
+    """One entry of the journal.
 
     Args:
         number: position, from 1 on.
@@ -54,20 +52,23 @@ class JournalEntry:
     """
 
     number: int
-    record: Statement
+    record: JournalRecord
 
 
 class Journal:
     """A journal that is open for appending; safe to use from several threads.
 
     Args:
-        folder: of the bag; made where it does not exist.
-        messages: makes and serialises messages.
+        folder: folder of the bag; made where it does not exist.
+        messages: makes and serializes messages.
         node_name: fully qualified; the topics are named after it.
         max_file_bytes: size of a file above which the next one is begun.
         max_bytes: size of the whole journal above which the oldest files go, 0 for no limit; what
             no snapshot holds yet is never deleted.
-        clock: nanoseconds since the epoch.
+        clock: returns nanoseconds since the epoch.
+
+    Attributes:
+        last_write: time of the last write in nanoseconds; None: none since the opening.
 
     Raises:
         JournalError: the folder cannot be used.
@@ -93,20 +94,20 @@ class Journal:
 
     @property
     def repairs(self) -> list[str]:
-        """What had to be repaired on opening, in words."""
-        return self._bag.salvaged
+        """What was repaired on opening, in words."""
+        return self._bag.repairs
 
     @property
     def size(self) -> int:
-        """Bytes of all files; a file that somebody took away counts nothing."""
+        """Bytes of all files; a file that was deleted meanwhile counts nothing."""
         paths = (self.folder / file.path for file in self._bag.files)
         return sum(path.stat().st_size for path in paths if path.exists())
 
-    def append(self, statements: Sequence[Statement]) -> list[int]:
-        """Write statements in one transaction; they are on the disk when this returns.
+    def append(self, records: Sequence[JournalRecord]) -> list[int]:
+        """Write records in one transaction; they are on the disk when this returns.
 
         Args:
-            statements: annotations, with their features, and events.
+            records: annotations, with their features, and events.
 
         Returns:
             The numbers of the entries.
@@ -114,7 +115,7 @@ class Journal:
         Raises:
             JournalError: nothing was written, for instance because the disk is full.
         """
-        rows = [self._encode(statement) for statement in statements]
+        rows = [self._encode(record) for record in records]
         now = self._clock()
         with self._lock:
             numbers = self._guarded('write', lambda: self._bag.append(rows, now))
@@ -137,7 +138,7 @@ class Journal:
             after = rows[-1][0]
 
     def entry(self, number: int) -> JournalEntry | None:
-        """Return one entry, or None where it is not there any more."""
+        """Return one entry; None where it is gone."""
         with self._lock:
             row = self._guarded('read', lambda: self._bag.row(number))
         return None if row is None else self._decode(row)
@@ -148,7 +149,7 @@ class Journal:
             self._bag.continue_after(number)
 
     def checkpoint(self, up_to: int) -> None:
-        """Note that a snapshot holds all up to an entry: oldest files may go, metadata is renewed.
+        """Take note of a snapshot: delete oldest files above the limit, renew the metadata.
 
         Args:
             up_to: number of the last entry in the snapshot.
@@ -175,16 +176,22 @@ class Journal:
                 f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
                 'the folder for write permission') from error
 
-    def _new_topics(self) -> list[StoredTopic]:
+    def _new_topics(self) -> list[BagTopic]:
+        # Imported late: the library rosbags is needed for new journals alone, and takes its time.
+        from proemlc_ros.bags.message_types import definition_and_hash
         prefix = self._node_name.rstrip('/')
-        return [StoredTopic(f'{prefix}/{ending}', type_name, *definition_and_hash(type_name))
-                for ending, type_name in zip(_TOPIC_ENDINGS, _TYPES, strict=True)]
+        topics = []
+        for ending, type_name in zip(_TOPIC_ENDINGS, _TYPES, strict=True):
+            definition, type_hash = definition_and_hash(type_name)
+            topics.append(BagTopic(f'{prefix}/{ending}', type_name, definition=definition,
+                                   type_hash=type_hash))
+        return topics
 
-    def _encode(self, statement: Statement) -> tuple[int, bytes]:
-        if isinstance(statement, Annotation):
-            index, message = 0, annotation_message(self._messages, statement)
+    def _encode(self, record: JournalRecord) -> tuple[int, bytes]:
+        if isinstance(record, Annotation):
+            index, message = 0, annotation_message(self._messages, record)
         else:
-            index, message = 1, event_message(self._messages, statement)
+            index, message = 1, event_message(self._messages, record)
         return index, self._messages.serialize(message, _TYPES[index])
 
     def _decode(self, row: Row) -> JournalEntry:
@@ -193,14 +200,13 @@ class Journal:
             message = self._messages.deserialize(data, _TYPES[topic_number - 1])
             convert = annotation_of if topic_number == 1 else event_of
             return JournalEntry(number, convert(message))
-        except Exception as error:  # Deserialisers raise what they like.
+        except Exception as error:  # Deserializers raise what they like.
             raise JournalError(f'entry {number} of the journal {self.folder} cannot be read: '
                                f'{error!r}') from error
 
 
 def _is_valid(row: Row) -> bool:
-    """Tell whether a row from a damaged file is whole."""
+    """Tell whether a row recovered from a damaged file is a whole entry."""
     _, topic_number, timestamp, data = row
-    if not (isinstance(data, bytes) and timestamp and topic_number in (1, 2)):
-        return False
-    return is_whole(data, _LAYOUTS[topic_number - 1])
+    return (timestamp > 0 and topic_number in (1, 2)
+            and is_whole(data, _TYPES[topic_number - 1]))

@@ -1,12 +1,17 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Message types for recordings: ROS's own, ours, and those that a recording defines itself."""
+"""Message types for the rosbags library: those of ROS, ours, and those that a bag defines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from rosbags.interfaces import Connection, MessageDefinition, MessageDefinitionFormat
 from rosbags.interfaces.typing import Typesdict
 from rosbags.serde import SerdeError
@@ -19,36 +24,135 @@ from rosbags.typesys import (
 )
 from rosbags.typesys.store import Typestore
 
-from proemlc_ros.bags.definitions import new_typestore
+from proemlc_ros.classifier.records import Vector
+from proemlc_ros.errors import BagError
 
+_PACKAGE = 'proemlc_ros'
 _IDL_SEPARATOR = '=' * 80 + '\n'
 
 
+class RosbagsMessages:
+    """Makes messages with the rosbags library, where there is no ROS (a `MessageFactory`)."""
+
+    def __init__(self) -> None:
+        self.store = default_typestore()
+
+    def new(self, type_name: str, **fields: Any) -> Any:
+        """Return a message of a type such as 'std_msgs/msg/Header'."""
+        return self.store.types[type_name](**fields)
+
+    def floats(self, values: Vector) -> Vector:
+        """Return the values as rosbags wants them."""
+        return np.ascontiguousarray(values, np.float32)
+
+    def serialize(self, message: Any, type_name: str) -> bytes:
+        """Return the message as CDR bytes."""
+        return bytes(self.store.serialize_cdr(message, type_name))
+
+    def deserialize(self, data: bytes, type_name: str) -> Any:
+        """Return the message of CDR bytes."""
+        return self.store.deserialize_cdr(data, type_name)
+
+
+class GuessedTypeReader:
+    """Reads messages of a type that the bag does not define; the first one shows its version.
+
+    Args:
+        name: name of the type.
+        types: typestore to try first.
+    """
+
+    def __init__(self, name: str, types: Typestore) -> None:
+        self._name = name
+        self._types = types
+        self._matching: Typestore | None = None
+
+    def __call__(self, data: bytes) -> object:
+        """Return the message of CDR bytes.
+
+        Raises:
+            SerdeError: the bytes fit no known version of the type.
+        """
+        if self._matching is None:
+            self._matching = matching_typestore(self._name, data, self._types)
+        return (self._matching or self._types).deserialize_cdr(data, self._name)
+
+
 @cache
-def default_types() -> Typestore:
-    """Return the types of ROS 2 Jazzy and of this package, made once."""
-    return new_typestore()
+def default_typestore() -> Typestore:
+    """Return the types of ROS 2 Jazzy and of this package.
+
+    Raises:
+        BagError: our message definitions are missing: a broken installation.
+    """
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types: Typesdict = {}
+    for path in sorted(_message_folder().glob('*.msg')):
+        types.update(get_types_from_msg(path.read_text('utf-8'), f'{_PACKAGE}/msg/{path.stem}'))
+    store.register(types)
+    return store
+
+
+def definition_and_hash(type_name: str, store: Typestore | None = None) -> tuple[str, str]:
+    """Return a type's definition with those that it needs, and its RIHS01 hash.
+
+    Args:
+        type_name: name of the type.
+        store: typestore that knows it; None: the default one.
+    """
+    store = store or default_typestore()
+    return store.generate_msgdef(type_name, ros_version=2)[0], store.hash_rihs01(type_name)
 
 
 def full_type_name(name: str) -> str:
-    """Return a type's name with the /msg/ that recordings of early ROS 2 leave out."""
+    """Return a type's name with the /msg/ that bags of early ROS 2 leave out."""
     package, _, rest = name.partition('/')
     return name if '/' in rest or not rest else f'{package}/msg/{rest}'
 
 
-def form_of(name: str, data: bytes, types: Typestore) -> Typestore | None:
-    """Return the store in whose form a serialized message is; None: in no known one.
+def is_defined(definition: MessageDefinition) -> bool:
+    """Tell whether a bag defines a type; an empty text defines nothing."""
+    return definition.format != MessageDefinitionFormat.NONE and bool(definition.data.strip())
 
-    Some of ROS's own types have grown (sensor_msgs/Range did in Jazzy), so a message of a
-    recording that does not define its types may have the form of an older distribution.
+
+def typestore_of(connections: Iterable[Connection], notes: list[str]) -> Typestore:
+    """Return a typestore that reads a bag by its own definitions, where it has any.
 
     Args:
-        name: Its type.
-        data: The message.
-        types: The store to try first.
-
+        connections: topics of the bag.
+        notes: gets a line for each definition that cannot be used.
     """
-    for store in (types, *_older_types()):
+    defined: Typesdict = {}
+    for connection in connections:
+        try:
+            defined.update(_parsed(connection.msgdef, full_type_name(connection.msgtype)))
+        except (TypesysError, AssertionError, ValueError) as error:
+            notes.append(f'the definition of {connection.msgtype} cannot be parsed: {error}')
+    default = default_typestore()
+    # A bag that agrees with the default shares its store, which takes 0.1 s to make.
+    if all(default.fielddefs[name][1] == fields[1]
+           for name, fields in defined.items() if name in default.fielddefs):
+        defined = {name: fields for name, fields in defined.items()
+                   if name not in default.fielddefs}
+        if not defined:
+            return default
+    store = get_typestore(Stores.EMPTY)
+    store.register({**default.fielddefs, **defined})
+    return store
+
+
+def matching_typestore(name: str, data: bytes, types: Typestore) -> Typestore | None:
+    """Return the typestore whose version of a type fits a serialized message; None: no known one.
+
+    Some types of ROS have grown (sensor_msgs/Range did in Jazzy), so a message of a bag that does
+    not define its types may be that of an older distribution.
+
+    Args:
+        name: name of the type.
+        data: the message.
+        types: typestore to try first.
+    """
+    for store in (types, *_older_typestores()):
         if name in store.fielddefs:
             try:
                 store.deserialize_cdr(data, name)
@@ -58,77 +162,11 @@ def form_of(name: str, data: bytes, types: Typestore) -> Typestore | None:
     return None
 
 
-class GuessedTypeReader:
-    """Reads messages of a type that the recording does not define; the first tells its form.
-
-    Args:
-        name: The type.
-        types: The store to try first.
-
-    """
-
-    def __init__(self, name: str, types: Typestore) -> None:
-        """Wait for the first message."""
-        self._name = name
-        self._types = types
-        self._form: Typestore | None = None
-
-    def __call__(self, data: bytes) -> object:
-        """Return the message of CDR bytes.
-
-        Raises:
-            SerdeError: The bytes have no known form of the type.
-
-        """
-        if self._form is None:
-            self._form = form_of(self._name, data, self._types)
-        return (self._form or self._types).deserialize_cdr(data, self._name)
-
-
 @cache
-def _older_types() -> list[Typestore]:
+def _older_typestores() -> list[Typestore]:
     return [get_typestore(store) for store in (
         Stores.ROS2_HUMBLE, Stores.ROS2_GALACTIC, Stores.ROS2_FOXY, Stores.ROS2_ELOQUENT,
         Stores.ROS2_DASHING)]
-
-
-def is_defined(definition: MessageDefinition) -> bool:
-    """Whether a recording says what a type looks like; an empty text says nothing."""
-    return definition.format != MessageDefinitionFormat.NONE and bool(definition.data.strip())
-
-
-def types_of(connections: Iterable[Connection], notes: list[str]) -> Typestore:
-    """Return a store that reads a recording by its own definitions, where it has any.
-
-    Args:
-        connections: The topics of the recording.
-        notes: Gets a line for each definition that cannot be used.
-
-    """
-    defined: Typesdict = {}
-    for connection in connections:
-        try:
-            defined.update(_parsed(connection.msgdef, full_type_name(connection.msgtype)))
-        except (TypesysError, AssertionError, ValueError) as error:
-            notes.append(f'the definition of {connection.msgtype} cannot be understood: {error}')
-    default = default_types()
-    if _agree(defined, default):
-        new = {name: fields for name, fields in defined.items() if name not in default.fielddefs}
-        if not new:
-            return default
-        defined = {**default.fielddefs, **new}
-    else:
-        defined = {**default.fielddefs, **defined}
-    store = get_typestore(Stores.EMPTY)
-    store.register(defined)
-    return store
-
-
-def _agree(defined: Typesdict, store: Typestore) -> bool:
-    return all(
-        store.fielddefs[name][1] == fields[1]
-        for name, fields in defined.items() if name in store.fielddefs
-    )
 
 
 def _parsed(definition: MessageDefinition, name: str) -> Typesdict:
@@ -142,3 +180,20 @@ def _parsed(definition: MessageDefinition, name: str) -> Typesdict:
     for part in definition.data.split(_IDL_SEPARATOR)[1:]:
         found.update(get_types_from_idl(part.partition('\n')[2]))
     return found
+
+
+def _message_folder() -> Path:
+    """Return the folder of our .msg files: that of a checkout, or the installed one."""
+    for folder in _candidates():
+        if (folder / 'LabelAnnotation.msg').is_file():
+            return folder
+    raise BagError(f'the message definitions of {_PACKAGE} are not installed; install it again')
+
+
+def _candidates() -> Iterator[Path]:
+    yield Path(__file__).resolve().parents[2] / 'msg'
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    for prefix in [*filter(None, prefixes), sys.prefix]:
+        yield Path(prefix) / 'share' / _PACKAGE / 'msg'
+    # Where pip installs into a folder that is not the interpreter's own.
+    yield Path(__file__).resolve().parents[5] / 'share' / _PACKAGE / 'msg'

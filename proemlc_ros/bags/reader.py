@@ -1,60 +1,64 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a recording: a rosbag2 folder, a bare storage file, or a node's journal."""
+"""Reads a bag: a rosbag2 folder, a bare storage file, or the journal of a node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from heapq import merge
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rosbags.interfaces import Connection
-from rosbags.rosbag2 import Reader
+from rosbags.interfaces import Connection, ConnectionExtRosbag2, Qos
 from rosbags.typesys.store import Typestore
 
-from proemlc_ros.bags.files import paths_to_open, storage_files
 from proemlc_ros.bags.message_types import (
     GuessedTypeReader,
-    default_types,
+    default_typestore,
     full_type_name,
     is_defined,
-    types_of,
+    typestore_of,
 )
-from proemlc_ros.bags.topics import BagMessage, BagTopic, describe
+from proemlc_ros.bags.metadata import BagTopic
+from proemlc_ros.bags.storage_files import open_readers
 from proemlc_ros.errors import BagError
 
 
+class BagMessage(NamedTuple):
+    """One message: its topic, when it was recorded in nanoseconds, and its content."""
+
+    topic: BagTopic
+    time: int
+    message: Any
+
+
 class BagReader(AbstractContextManager['BagReader']):
-    """A recording, open for reading.
+    """A bag, open for reading.
 
     Args:
-        path: A rosbag2 folder (a node's journal is one), or a .db3 or .mcap file.
-        best_effort: Use what is readable of a damaged recording; `notes` says what is lost.
+        path: rosbag2 folder (the journal of a node is one), or a .db3 or .mcap file.
+        best_effort: use what is readable of a damaged bag; `notes` says what is lost.
 
     Raises:
-        BagError: It is missing or damaged; the text says what to do.
-
+        BagError: the bag is missing or damaged; the text says what to do.
     """
 
     def __init__(self, path: str | Path, best_effort: bool = False) -> None:
-        """Open the recording."""
         self.path = Path(path)
         self.notes: list[str] = []
         self._best_effort = best_effort
         self._unreadable = 0
         self._stack = ExitStack()
         try:
-            self._readers = self._open_all()
-            connections = [con for reader in self._readers for con in reader.connections]
-            self._types = types_of(connections, self.notes)
+            self._readers = open_readers(self.path, best_effort, self.notes, self._stack)
+            self._types = typestore_of(self.connections, self.notes)
             self._defined = {
-                full_type_name(connection.msgtype) for connection in connections
+                full_type_name(connection.msgtype) for connection in self.connections
                 if is_defined(connection.msgdef)
             }
-            self.topics = describe(connections, self._types, self.notes)
+            self.topics = _topics(self.connections, self._types, self.notes)
             self._check_counts()
         except BaseException:
             self._stack.close()
@@ -66,28 +70,28 @@ class BagReader(AbstractContextManager['BagReader']):
 
     @property
     def types(self) -> Typestore:
-        """The message types of the recording."""
+        """Message types of the bag."""
         return self._types
 
     def has_our(self, type_name: str) -> bool:
-        """Whether the recording has a type in the form that it has here."""
-        ours = default_types().fielddefs
-        return self._types is default_types() or (
-            self._types.fielddefs[type_name][1] == ours[type_name][1])
+        """Tell whether the bag defines a type as this installation does."""
+        ours = default_typestore()
+        return self._types is ours or (
+            self._types.fielddefs[type_name][1] == ours.fielddefs[type_name][1])
 
     @property
     def connections(self) -> list[Connection]:
-        """The topics as the library `rosbags` describes them."""
+        """Topics as the library `rosbags` describes them, of each file."""
         return [connection for reader in self._readers for connection in reader.connections]
 
     @property
     def start(self) -> int:
-        """Time of the first message in nanoseconds; 0 for an empty recording."""
+        """Time of the first message in nanoseconds; 0 for an empty bag."""
         return min((file.start_time for file in self._filled()), default=0)
 
     @property
     def end(self) -> int:
-        """Time of the last message in nanoseconds; 0 for an empty recording."""
+        """Time of the last message in nanoseconds; 0 for an empty bag."""
         return max((file.end_time - 1 for file in self._filled()), default=0)
 
     @property
@@ -99,8 +103,7 @@ class BagReader(AbstractContextManager['BagReader']):
         """Return a topic by name.
 
         Raises:
-            BagError: There is none, or its type is unknown.
-
+            BagError: there is none, or its type is unknown.
         """
         for topic in self.topics:
             if topic.name == name:
@@ -108,8 +111,7 @@ class BagReader(AbstractContextManager['BagReader']):
                     return topic
                 raise BagError(
                     f'{self.path}: topic {name} has the unknown type {topic.type} and the '
-                    'recording does not define it; record again with a newer ROS, or leave it out'
-                )
+                    'bag does not define it; record again with a newer ROS, or leave it out')
         names = ', '.join(topic.name for topic in self.topics) or 'none'
         raise BagError(f'{self.path}: no topic {name}; it has: {names}')
 
@@ -117,12 +119,11 @@ class BagReader(AbstractContextManager['BagReader']):
         """Return the topics of the given types that have messages."""
         return [topic for topic in self.topics if topic.type in types and topic.count]
 
-    def records(self, topics: list[BagTopic]) -> Iterator[BagMessage]:
-        """Read the messages of some topics in the order they were recorded in.
+    def messages(self, topics: Sequence[BagTopic]) -> Iterator[BagMessage]:
+        """Yield the messages of some topics in the order they were recorded in.
 
         Raises:
-            BagError: The recording is damaged, unless the best effort was asked for.
-
+            BagError: the bag is damaged, and `best_effort` is false.
         """
         by_name = {topic.name: topic for topic in topics}
         decode = {topic.name: self.decoder(topic) for topic in topics}
@@ -139,11 +140,10 @@ class BagReader(AbstractContextManager['BagReader']):
             self._unreadable = 0
 
     def raw(self, names: set[str]) -> Iterator[tuple[Connection, int, bytes]]:
-        """Read serialized messages of the named topics in recorded order.
+        """Yield serialized messages of the named topics in the order they were recorded in.
 
         Raises:
-            BagError: The recording is damaged, unless the best effort was asked for.
-
+            BagError: the bag is damaged, and `best_effort` is false.
         """
         streams = []
         for reader in self._readers:
@@ -154,12 +154,11 @@ class BagReader(AbstractContextManager['BagReader']):
         try:
             yield from ordered
         except Exception as error:
-            # rosbags checks files with assert and lets errors of sqlite, struct and the
-            # decompressors through; whatever it is, the file is at fault.
+            # rosbags lets errors of all kinds through; whatever it is, the file is at fault.
             self._damaged(error)
 
     def _damaged(self, error: Exception) -> None:
-        text = f'the recording is damaged: {error or type(error).__name__}'
+        text = f'the bag is damaged: {error or type(error).__name__}'
         if not self._best_effort:
             raise BagError(
                 f'{self.path}: {text}; use --best-effort to take what is readable') from error
@@ -172,7 +171,7 @@ class BagReader(AbstractContextManager['BagReader']):
         def decode(data: bytes, time: int) -> Any:
             try:
                 return read(data)
-            except Exception as error:  # as in raw()
+            except Exception as error:  # As in raw().
                 if not self._best_effort:
                     raise BagError(
                         f'{self.path}: a message of {topic.name} at {time} ns cannot be read as '
@@ -188,30 +187,8 @@ class BagReader(AbstractContextManager['BagReader']):
             return lambda data: self._types.deserialize_cdr(data, name)
         return GuessedTypeReader(name, self._types)
 
-    def _open_all(self) -> list[Reader]:
-        paths = paths_to_open(self.path, self._best_effort, self.notes, self._stack)
-        try:
-            return [self._open(path) for path in paths]
-        except BagError as error:
-            if not self._best_effort or paths != [self.path] or not self.path.is_dir():
-                raise
-            self.notes.append(f'metadata.yaml cannot be used: {error.__cause__}')
-            return [self._open(file) for file in storage_files(self.path)]
-
-    def _open(self, file: Path) -> Reader:
-        try:
-            reader = Reader(file)
-            reader.open()
-        except Exception as error:  # as in raw()
-            raise BagError(
-                f'{file}: cannot be opened: {error or type(error).__name__}; it may be cut off: '
-                'use --best-effort to take what is readable'
-            ) from error
-        self._stack.callback(reader.close)
-        return reader
-
     def _check_counts(self) -> None:
-        """Trust the files, not the metadata: a killed recorder has not brought it up to date."""
+        """Trust the files, not the metadata, which a killed recorder has left out of date."""
         stored: dict[str, int] = {}
         for storage in self._storages():
             for connection in storage.connections:
@@ -232,3 +209,32 @@ class BagReader(AbstractContextManager['BagReader']):
     def _filled(self) -> list[Any]:
         described = [storage.metadata for storage in self._storages()]
         return [metadata for metadata in described if metadata.message_count]
+
+
+def offered_qos(connection: Connection) -> list[Qos]:
+    """Return the QoS profiles that the publishers of a recorded topic offered."""
+    extra = connection.ext
+    return list(extra.offered_qos_profiles) if isinstance(extra, ConnectionExtRosbag2) else []
+
+
+def _topics(
+    connections: Sequence[Connection], types: Typestore, notes: list[str]
+) -> list[BagTopic]:
+    """Return the topics of all files of a bag, and note what is not as it should be."""
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for connection in connections:
+        name = connection.topic
+        names[name] = full_type_name(connection.msgtype)
+        counts[name] = counts.get(name, 0) + connection.msgcount
+        if names[name] != connection.msgtype:
+            notes.append(f'{name} has the old type name {connection.msgtype}')
+    if not any(is_defined(connection.msgdef) for connection in connections):
+        notes.append('no message definitions in it; those of this installation are used')
+    topics = [
+        BagTopic(name, kind, counts[name], kind in types.fielddefs) for name, kind in names.items()
+    ]
+    for topic in topics:
+        if topic.count and not topic.readable:
+            notes.append(f'{topic.name} has the unknown type {topic.type}')
+    return topics

@@ -1,41 +1,48 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording teaches: its feature vectors, annotations and model events, in order."""
+"""Finds what a bag has to learn from: feature vectors, annotations and model events, in order.
+
+Feature vectors are taken as recorded, or made from sensor messages by the extractors of the
+feature node.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.cdr import read_annotation, read_moment
+from proemlc_ros.bags.cdr import read_annotation, read_event, read_vector
+from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.topics import BagTopic
 from proemlc_ros.classifier.records import Annotation, Event, StampedVector
-from proemlc_ros.errors import BagError
+from proemlc_ros.errors import BadSensorDataError, BagError
 
 if TYPE_CHECKING:
     from proemlc_ros.features.pipeline import FeaturePipeline
 
 FLOAT_ARRAY_TYPE = 'std_msgs/msg/Float32MultiArray'
 
-Taught = StampedVector | Annotation | Event
-"""One thing that a recording has to say."""
+BagRecord = StampedVector | Annotation | Event
+"""One thing to learn from."""
+MessageReader = Callable[[Any, int], Sequence[BagRecord]]
+"""Function from a message and its time to what there is to learn from it."""
+Shortcut = Callable[[bytes], BagRecord | None]
+"""Function from a serialized message to the same; None where it cannot tell."""
 
 
 @dataclass(frozen=True)
 class TopicSelection:
-    """What the user wants to be read; empty: found by type.
+    """Topics that the user has named; empty: found by type.
 
-    Attributes:
-        features: BagTopic of feature vectors.
-        annotations: BagTopic of annotations.
-        sensors: Makes the pipeline from sensor messages to features for a recording.
-
+    Args:
+        features: topic of feature vectors.
+        annotations: topic of annotations.
+        sensors: makes the pipeline from the sensor messages of a bag to features.
     """
 
     features: str = ''
@@ -45,25 +52,22 @@ class TopicSelection:
 
 @dataclass
 class Sources:
-    """The topics of one recording that teach, and how each is read."""
+    """Topics of one bag to learn from, and how each is read.
 
-    readers: dict[str, Callable[[Any, int], list[Taught]]] = field(default_factory=dict)
-    shortcuts: dict[str, Callable[[bytes], Taught | None]] = field(default_factory=dict)
+    Args:
+        topics: the topics.
+        readers: function for the messages of each topic, by its name.
+        shortcuts: faster function for serialized messages, of topics that have one.
+        rejects: sensor messages that could not be used, counted by cause.
+    """
+
     topics: list[BagTopic] = field(default_factory=list)
+    readers: dict[str, MessageReader] = field(default_factory=dict)
+    shortcuts: dict[str, Shortcut] = field(default_factory=dict)
     rejects: Counter[str] = field(default_factory=Counter)
 
-    def add(
-        self, topic: BagTopic, read: Callable[[Any, int], list[Taught]],
-        shortcut: Callable[[bytes], Taught | None] | None = None,
-    ) -> None:
-        """Read a topic's messages.
-
-        Args:
-            topic: The topic.
-            read: From message and time to what it teaches.
-            shortcut: From serialized message to what it teaches, None where that fails.
-
-        """
+    def add(self, topic: BagTopic, read: MessageReader, shortcut: Shortcut | None = None) -> None:
+        """Add a topic."""
         self.topics.append(topic)
         self.readers[topic.name] = read
         if shortcut is not None:
@@ -74,70 +78,85 @@ class Sources:
         """Number of messages to be read."""
         return sum(topic.count for topic in self.topics)
 
-    def stream(self, bag: BagReader) -> Iterator[tuple[int, Taught]]:
-        """Yield what the recording teaches, with the time it was recorded at, in that order."""
+    def stream(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
+        """Yield what there is to learn from, with the time it was recorded at, in that order."""
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
         for connection, time, data in bag.raw(set(decode)):
             name = connection.topic
             shortcut = self.shortcuts.get(name)
-            item = shortcut(data) if shortcut is not None else None
-            if item is not None:
-                yield time, item
+            record = shortcut(data) if shortcut is not None else None
+            if record is not None:
+                yield time, record
                 continue
             message = decode[name](data, time)
             if message is not None:
-                for item in self.readers[name](message, time):
-                    yield time, item
+                for record in self.readers[name](message, time):
+                    yield time, record
         bag.note_unreadable()
 
 
-def find_sources(bag: BagReader, choice: TopicSelection | None = None) -> Sources:
-    """Find what teaches in a recording.
+def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sources:
+    """Find the topics of a bag to learn from.
 
     Args:
-        bag: The recording; a journal has annotations that carry their features.
-        choice: What the user named.
+        bag: open bag; a journal has annotations that carry their features.
+        selection: topics that the user has named.
 
     Raises:
-        BagError: A named topic is missing, or it is not clear what is meant; the text says how
-            to name it.
-
+        BagError: a named topic is missing, or the choice is not clear; the text says how to name
+            the topic.
     """
-    choice = choice or TopicSelection()
+    selection = selection or TopicSelection()
     sources = Sources()
-    for topic in _annotation_topics(bag, choice):
+    for topic in _annotation_topics(bag, selection):
         sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
                     read_annotation if bag.has_our(topic.type) else None)
     for topic in bag.of_type(conversions.EVENT_TYPE):
-        sources.add(topic, lambda message, _: [conversions.event_of(message)])
-    if choice.sensors is not None:
-        _add_pipeline(bag, sources, choice.sensors(bag))
+        sources.add(topic, lambda message, _: [conversions.event_of(message)],
+                    read_event if bag.has_our(topic.type) else None)
+    if selection.sensors is not None:
+        _add_sensors(bag, sources, selection.sensors(bag))
         return sources
-    topic = _feature_topic(bag, choice)
-    if topic is not None:
-        _add_features(bag, sources, topic)
+    features = _feature_topic(bag, selection)
+    if features is not None:
+        _add_features(bag, sources, features)
     elif not sources.topics or not _carries_features(bag, sources.topics[0]):
-        # Imported late: the extractors need OpenCV, which takes its time.
-        from proemlc_ros.bags.sensors import default_pipeline
-        _add_pipeline(bag, sources, default_pipeline(bag))
+        _add_sensors(bag, sources, _default_pipeline(bag))
     return sources
 
 
-def _annotation_topics(bag: BagReader, choice: TopicSelection) -> list[BagTopic]:
-    if not choice.annotations:
+def extractor_pipeline(bag: BagReader, extractors: dict[str, str]) -> FeaturePipeline:
+    """Return the pipeline that uses extractors by topic, such as {'/scan': 'laser_profile'}.
+
+    Raises:
+        BagError: there is no such topic.
+        ExtractorError: there is no such extractor, or it is for another sensor.
+    """
+    # Imported late, also below: the extractors need OpenCV, which takes its time.
+    from proemlc_ros.features.settings import pipeline_from_settings
+    settings: dict[str, Any] = {'sensors': []}
+    for number, (name, kind) in enumerate(extractors.items()):
+        topic = bag.topic(name)
+        settings['sensors'].append(f'sensor{number}')
+        settings[f'sensor{number}'] = {'topic': name, 'extractor': kind, 'type': topic.type}
+    return pipeline_from_settings(settings)
+
+
+def _annotation_topics(bag: BagReader, selection: TopicSelection) -> list[BagTopic]:
+    if not selection.annotations:
         return bag.of_type(conversions.ANNOTATION_TYPE)
-    topic = bag.topic(choice.annotations)
+    topic = bag.topic(selection.annotations)
     if topic.type != conversions.ANNOTATION_TYPE:
         raise BagError(f'{bag.path}: {topic.name} has {topic.type}, not annotations')
     return [topic]
 
 
-def _feature_topic(bag: BagReader, choice: TopicSelection) -> BagTopic | None:
-    if choice.features:
-        topic = bag.topic(choice.features)
+def _feature_topic(bag: BagReader, selection: TopicSelection) -> BagTopic | None:
+    if selection.features:
+        topic = bag.topic(selection.features)
         if topic.type not in (conversions.FEATURES_TYPE, FLOAT_ARRAY_TYPE):
             raise BagError(
-                f'{bag.path}: {topic.name} has {topic.type}, no feature vectors; '
+                f'{bag.path}: {topic.name} has {topic.type}, not feature vectors; '
                 'name an extractor for it: --extract TOPIC=EXTRACTOR')
         return topic
     found = bag.of_type(conversions.FEATURES_TYPE)
@@ -155,18 +174,49 @@ def _add_features(bag: BagReader, sources: Sources, topic: BagTopic) -> None:
             StampedVector(time, np.asarray(message.data, np.float32))])
     else:
         sources.add(topic, lambda message, _: [conversions.stamped_vector_of(message)],
-                    read_moment if bag.has_our(topic.type) else None)
+                    read_vector if bag.has_our(topic.type) else None)
 
 
 def _carries_features(bag: BagReader, topic: BagTopic) -> bool:
-    """Whether annotations bring their own features, by the first of them."""
-    for record in bag.records([topic]):
-        features = getattr(record.message, 'features', ())
-        return len(features) > 0
+    """Tell whether annotations bring their own features, by the first of them."""
+    for _, _, message in bag.messages([topic]):
+        return len(getattr(message, 'features', ())) > 0
     return False
 
 
-def _add_pipeline(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) -> None:
-    from proemlc_ros.bags.sensors import sensor_readers
-    for name, read in sensor_readers(bag, pipeline, sources.rejects):
-        sources.add(bag.topic(name), read)
+def _default_pipeline(bag: BagReader) -> FeaturePipeline:
+    """Return the default extractor for the only sensor in a bag."""
+    from proemlc_ros.features.registry import EXTRACTORS
+    from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
+    found = [(topic, sensor) for sensor, types in MESSAGE_TYPES.items()
+             for topic in bag.of_type(*types)]
+    if len(found) != 1:
+        names = ', '.join(topic.name for topic, _ in found) or 'none'
+        raise BagError(
+            f'{bag.path}: no feature vectors in it, and not exactly one sensor topic to make '
+            f'them from (found: {names}); name one: --extract TOPIC=EXTRACTOR')
+    topic, sensor = found[0]
+    kind = next(name for name, extractor in EXTRACTORS.items() if extractor.sensor == sensor)
+    return extractor_pipeline(bag, {topic.name: kind})
+
+
+def _add_sensors(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) -> None:
+    for sensor in pipeline.sensors:
+        topic = bag.topic(sensor.topic)
+        if topic.type != sensor.message_type:
+            raise BagError(f'{bag.path}: {topic.name} has {topic.type}; the extractor '
+                           f'{sensor.extractor.name} was set up for {sensor.message_type}')
+        sources.add(topic, _sensor_reader(pipeline, sensor.name, sources.rejects))
+
+
+def _sensor_reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) -> MessageReader:
+    def read(message: Any, time: int) -> list[StampedVector]:
+        try:
+            found = pipeline.push(name, message, time)
+        except BadSensorDataError as error:
+            rejects[error.cause] += 1
+            return []
+        return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor)
+                for one in found]
+
+    return read

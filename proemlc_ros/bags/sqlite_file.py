@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from proemlc_ros.bags.bag_metadata import VERSION, FileSummary, StoredTopic
+from proemlc_ros.bags.metadata import VERSION, BagTopic, FileSummary
 from proemlc_ros.files import sync_folder
 
 Row = tuple[int, int, int, bytes]
@@ -49,7 +49,7 @@ class SqliteFile:
         path: the file, which must exist; see `create`.
 
     Raises:
-        sqlite3.Error: the file is no database or damaged.
+        sqlite3.Error: the file is not a database, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +58,7 @@ class SqliteFile:
         self._room = path.stat().st_size
 
     @classmethod
-    def create(cls, path: Path, topics: Sequence[StoredTopic]) -> SqliteFile:
+    def create(cls, path: Path, topics: Sequence[BagTopic]) -> SqliteFile:
         """Make a new file; it appears under its name only when complete.
 
         Args:
@@ -103,28 +103,29 @@ class SqliteFile:
 
     def row(self, number: int) -> Row | None:
         """Return the row of that number, or None."""
-        return self._database.execute(
+        row: Row | None = self._database.execute(
             'SELECT id, topic_id, timestamp, data FROM messages WHERE id = ?',
             (number,)).fetchone()
+        return row
 
-    def topics(self) -> list[StoredTopic]:
+    def topics(self) -> list[BagTopic]:
         """Return the topics of the file, with their definitions."""
-        return [StoredTopic(*row) for row in self._database.execute(
-            'SELECT name, type, encoded_message_definition, topics.type_description_hash '
-            'FROM topics LEFT JOIN message_definitions ON type = topic_type ORDER BY topics.id')]
+        return [
+            BagTopic(name, kind, definition=definition, type_hash=type_hash)
+            for name, kind, definition, type_hash in self._database.execute(
+                'SELECT name, type, encoded_message_definition, topics.type_description_hash '
+                'FROM topics LEFT JOIN message_definitions ON type = topic_type '
+                'ORDER BY topics.id')]
 
     def size(self) -> int:
         """Return the bytes that the content takes."""
         (pages,), = self._database.execute('PRAGMA page_count')
         (page,), = self._database.execute('PRAGMA page_size')
-        return pages * page
+        return int(pages * page)
 
     def is_sound(self) -> bool:
-        """Check the structure of the whole file."""
-        try:
-            return self._database.execute('PRAGMA quick_check(1)').fetchone() == ('ok',)
-        except sqlite3.DatabaseError:
-            return False
+        """Tell whether the structure of the whole file is as it should be."""
+        return is_sound(self._database)
 
     def summary(self, final: bool = False) -> FileSummary:
         """Return what the file holds.
@@ -159,6 +160,14 @@ class SqliteFile:
             self._room = size + GUARD_BYTES
             # By path: closing a second descriptor would drop SQLite's locks on the file.
             os.truncate(self.path, self._room)
+
+
+def is_sound(database: sqlite3.Connection) -> bool:
+    """Tell whether a database passes SQLite's own check, which reads all of it."""
+    try:
+        return bool(database.execute('PRAGMA quick_check(1)').fetchone() == ('ok',))
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc bag`: make, annotate, show and play recordings."""
+"""`proemlc bag`: make, annotate, show and play bags."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from proemlc_ros.bags.annotating import annotate_bag
-from proemlc_ros.bags.label_spans import read_label_spans
-from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.annotating import annotate_bag, read_label_spans
+from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.topics import BagTopic
-from proemlc_ros.bags.writing import STORAGES
+from proemlc_ros.bags.writer import STORAGES, make_bag
 from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.info import show_bag
 from proemlc_ros.cli.label_columns import label_columns
@@ -31,46 +29,46 @@ from proemlc_ros.experiments.datasets import DataSet, find_dataset, read_dataset
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.description = 'Makes, annotates, shows and plays recordings (rosbag2).'
+    parser.description = 'Makes, annotates, shows and plays bags (rosbag2).'
     commands = parser.add_subparsers(dest='action', required=True, metavar='ACTION')
-    _add_make(commands.add_parser('make', help='a data set as a recording'))
+    _add_make(commands.add_parser('make', help='convert a data set to a bag'))
     _add_annotate(commands.add_parser('annotate', help='add labels from a CSV file'))
-    info = commands.add_parser('info', help='show what is in a recording')
+    info = commands.add_parser('info', help='show the content of a bag')
     info.add_argument('bags', nargs='+', type=Path, metavar='BAG')
-    play = commands.add_parser('play', help='publish a recording (needs ROS 2)')
-    play.description = 'Publishes a recording on its topics, in its own time.'
+    play = commands.add_parser('play', help='publish a bag (needs ROS 2)')
+    play.description = 'Publishes the messages of a bag on its topics, at the recorded pace.'
     play.add_argument('bag', type=Path, metavar='BAG')
-    play.add_argument('--rate', type=positive, default=1.0, metavar='X', help='speed; default 1')
+    play.add_argument('--rate', type=positive, default=1.0, metavar='X',
+                      help='playback speed (default: 1)')
     play.add_argument('--wait', type=not_negative, default=10.0, metavar='SECONDS',
-                      help='how long to wait for subscribers before the first message; '
-                           'default 10')
+                      help='longest wait for subscribers before the first message (default: 10)')
     play.add_argument('--best-effort', action='store_true',
-                      help='use what is readable of a damaged recording')
+                      help='use what is readable of a damaged bag')
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked and return the exit code."""
+    """Run the action and return the exit code."""
     actions = {'make': _make, 'annotate': _annotate, 'info': _info, 'play': _play}
     return actions[args.action](args)
 
 
 def _add_make(parser: argparse.ArgumentParser) -> None:
-    parser.description = 'Turns a data set into a recording in which labels appear one by one.'
+    parser.description = 'Converts a data set to a bag in which labels appear one by one.'
     parser.add_argument('data', type=Path, metavar='DATA',
                         help='an ARFF or CSV file, or a folder with --name')
     parser.add_argument('--name', metavar='SET', help='data set in the folder, such as scene')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG',
-                        help='folder of the new recording')
+                        help='folder of the new bag')
     parser.add_argument('--pattern', metavar='N+N+...',
-                        help='how many labels appear when, such as 4+1+1; default: all at once')
+                        help='labels introduced per step, such as 4+1+1 (default: all at once)')
     parser.add_argument('--labels', metavar='NAMES|N', help='label columns of DATA: names '
-                        'separated by commas, or how many of the last (negative: first) columns')
+                        'separated by commas, or number of last (negative: first) columns')
     parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
-                        help='format of the new recording; default mcap')
+                        help='storage format of the new bag (default: mcap)')
     parser.add_argument('--rate', type=positive, default=10.0, metavar='HZ',
-                        help='samples a second; default 10')
+                        help='samples per second (default: 10)')
     parser.add_argument('--seed', type=seed, default=0, metavar='N',
-                        help='of the order of the samples (default: %(default)s)')
+                        help='seed of the order of the samples (default: %(default)s)')
 
 
 def _make(args: argparse.Namespace) -> int:
@@ -97,28 +95,28 @@ def _samples(
 
 def _add_annotate(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        'Copies a recording and adds annotations. The CSV file has the columns start (or time), '
-        'labels (separated by ";"), and if wanted end (a span instead of a moment), absent, '
-        'complete.')
-    parser.add_argument('bag', type=Path, metavar='BAG', help='the recording; it is not changed')
-    parser.add_argument('labels', type=Path, metavar='CSV', help='what it shows when')
+        'Copies a bag and adds annotations. The CSV file has the columns start (or time) and '
+        'labels (separated by ";"); optional are end (annotates all messages in between), absent '
+        'and complete.')
+    parser.add_argument('bag', type=Path, metavar='BAG', help='bag to copy; it is not changed')
+    parser.add_argument('labels', type=Path, metavar='CSV', help='times and labels')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG',
-                        help='folder of the new recording')
-    parser.add_argument('--topic', metavar='TOPIC', help='what the labels are about; default: the '
-                        'feature vectors, or the only sensor')
+                        help='folder of the new bag')
+    parser.add_argument('--topic', metavar='TOPIC', help='topic to annotate (default: feature '
+                        'vectors, or the only sensor)')
     parser.add_argument('--absolute', action='store_true',
-                        help='times are dates in seconds, not seconds from the beginning')
-    parser.add_argument('--annotator', default='', metavar='NAME', help='who says so')
+                        help='times are seconds since 1970, not since the start of the bag')
+    parser.add_argument('--annotator', default='', metavar='NAME', help='name of the annotator')
     parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
-                        help='format of the new recording; default mcap')
+                        help='storage format of the new bag (default: mcap)')
     parser.add_argument('--best-effort', action='store_true',
-                        help='use what is readable of a damaged recording')
+                        help='use what is readable of a damaged bag')
 
 
 def _annotate(args: argparse.Namespace) -> int:
     spans = read_label_spans(args.labels)
     with BagReader(args.bag, args.best_effort) as bag:
-        topic = bag.topic(args.topic) if args.topic else _usual_topic(bag)
+        topic = bag.topic(args.topic) if args.topic else _default_topic(bag)
         _check_annotating(args, topic)
         count = annotate_bag(bag, args.output, spans, topic, args.storage, not args.absolute,
                              args.annotator)
@@ -130,22 +128,22 @@ def _annotate(args: argparse.Namespace) -> int:
 
 def _check_annotating(args: argparse.Namespace, topic: BagTopic) -> None:
     if topic.type == ANNOTATION_TYPE:
-        raise BagError(f'{topic.name} has annotations itself; name with --topic what they are '
-                       'about')
+        raise BagError(f'{topic.name} is a topic of annotations; name the topic to '
+                       'annotate with --topic')
     if args.bag.is_dir() and args.output.resolve().is_relative_to(args.bag.resolve()):
-        raise BagError(f'{args.output}: lies inside of the recording that is copied; choose '
+        raise BagError(f'{args.output}: lies inside of the bag that is copied; choose '
                        'another folder')
 
 
-def _usual_topic(bag: BagReader) -> BagTopic:
+def _default_topic(bag: BagReader) -> BagTopic:
     found = bag.of_type(FEATURES_TYPE)
     if not found:
         from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
         found = bag.of_type(*(name for types in MESSAGE_TYPES.values() for name in types))
     if len(found) != 1:
         names = ', '.join(topic.name for topic in found) or 'none'
-        raise BagError(f'{bag.path}: not clear what the labels are about (found: {names}); '
-                       'say it with --topic')
+        raise BagError(f'{bag.path}: not clear which topic to annotate (found: {names}); '
+                       'name it with --topic')
     return found[0]
 
 

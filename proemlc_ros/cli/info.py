@@ -1,34 +1,59 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc info`: what is in a model, a recording or a journal."""
+"""`proemlc info`: the content of model files, bags and journals."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from proemlc_ros.bags.history import LabelHistory, label_history
 from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.cli.model_options import load_model
 from proemlc_ros.cli.wording import counted
-from proemlc_ros.conversions import EVENT_TYPE
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.report.text import sparkline, text_table
 
+# Characters of a bar, and parts into which the length of a bag is divided.
 _BAR = 40
+_PARTS = 60
+
+
+@dataclass
+class LabelHistory:
+    """Labels over the length of a bag, in memory that depends on the number of labels alone.
+
+    Args:
+        start: time of the first message in nanoseconds.
+        bins: for each label, in order of appearance, how often each part of the length shows it.
+        first: for each label, time of its first annotation in nanoseconds.
+        annotations: number of annotations.
+        incomplete: number of annotations that leave labels unknown.
+        events: number of model events by kind, for a journal.
+    """
+
+    start: int
+    bins: dict[str, list[int]] = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+    annotations: int = 0
+    incomplete: int = 0
+    events: Counter[str] = field(default_factory=Counter)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = (
-        'Tells what is in a model file (.npz), a recording (rosbag2 folder, .db3 or .mcap) or the '
-        'journal of a node, with a picture of the labels over time.')
+        'Shows the content of model files (.npz), bags (rosbag2 folder, .db3 or .mcap) and '
+        'journals, with the labels over time.')
     parser.add_argument('paths', nargs='+', type=Path, metavar='PATH',
-                        help='a model, a recording or a journal')
+                        help='a model file, a bag or a journal')
     parser.add_argument('--strict', action='store_true',
-                        help='refuse damaged recordings instead of showing what is readable')
+                        help='fail on a damaged bag instead of showing what is readable')
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_model(path: Path) -> None:
-    """Print what is in a model file."""
+    """Print the content of a model file."""
     model = load_model(path)
     options = model.options.as_dict()
     print(f'{path}: model, {os.path.getsize(path):,} bytes')
@@ -61,15 +86,18 @@ def show_model(path: Path) -> None:
 
 
 def show_bag(path: Path, best_effort: bool = True) -> None:
-    """Print what is in a recording; a damaged one as far as it is readable.
+    """Print the content of a bag.
+
+    Args:
+        path: the bag.
+        best_effort: show what is readable of a damaged bag.
 
     Raises:
-        BagError: It cannot be read.
-
+        BagError: the bag cannot be read.
     """
     with BagReader(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
-        kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'recording'
+        kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'bag'
         print(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
               f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
@@ -87,18 +115,47 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
             print(f'note: {note}')
 
 
+def label_history(bag: BagReader) -> LabelHistory:
+    """Read the annotations and model events of a bag.
+
+    Raises:
+        BagError: a message cannot be read.
+    """
+    history = LabelHistory(bag.start)
+    span = max(1, bag.end - bag.start)
+    for topic, time, message in bag.messages(bag.of_type(ANNOTATION_TYPE, EVENT_TYPE)):
+        if topic.type == EVENT_TYPE:
+            history.events[_event_name(message.kind)] += 1
+            continue
+        annotation = annotation_of(message)
+        history.annotations += 1
+        history.incomplete += not annotation.complete
+        part = min(_PARTS - 1, (time - bag.start) * _PARTS // span)
+        for label in annotation.labels:
+            history.first.setdefault(label, time)
+            history.bins.setdefault(label, [0] * _PARTS)[part] += 1
+    return history
+
+
 def show_history(history: LabelHistory) -> None:
-    """Print the labels over the length of a recording."""
+    """Print the labels over the length of a bag."""
     if history.annotations:
         print(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
               f'incomplete; {counted(len(history.bins), "label")}')
         print(text_table(
-            ['label', 'first [s]', 'shown', 'over the recording'],
-            [[label, (history.first[label] - history.start) / 1e9, history.count(label),
+            ['label', 'first [s]', 'shown', 'over time'],
+            [[label, (history.first[label] - history.start) / 1e9, sum(bins),
               f'|{sparkline(bins)}|'] for label, bins in history.bins.items()]))
     if history.events:
         print('events: ' + ', '.join(
             f'{count} {kind}' for kind, count in history.events.items()))
+
+
+def _event_name(kind: int) -> str:
+    try:
+        return EventKind(kind).name.lower()
+    except ValueError:
+        return f'unknown ({kind})'
 
 
 def _date(nanoseconds: int) -> str:

@@ -156,8 +156,8 @@ def _pipeline_from_file(path: Path, _: BagReader) -> Any:
 
 
 def _pipeline_of(extractors: dict[str, str], bag: BagReader) -> Any:
-    from proemlc_ros.bags.sensors import extracting
-    return extracting(bag, extractors)
+    from proemlc_ros.bags.sources import extractor_pipeline
+    return extractor_pipeline(bag, extractors)
 
 
 def _value(text: str) -> Any:

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.sources import Taught, TopicSelection, find_sources
+from proemlc_ros.bags.sources import BagRecord, TopicSelection, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.forking import fork_context
@@ -134,7 +134,7 @@ class _Counter:
     def __init__(self) -> None:
         self._count = 0
 
-    def counted(self, stream: Iterable[tuple[int, Taught]]) -> Iterator[tuple[int, Taught]]:
+    def counted(self, stream: Iterable[tuple[int, BagRecord]]) -> Iterator[tuple[int, BagRecord]]:
         for item in stream:
             self._count += 1
             yield item

@@ -8,7 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
-from proemlc_ros.bags.sources import Taught
+from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.records import Event, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
@@ -76,7 +76,7 @@ class Replay:
         """Numbers of what the door and the model refused, by cause."""
         return self.rejects + self.steps.rejects
 
-    def play(self, stream: Iterable[tuple[int, Taught]]) -> None:
+    def play(self, stream: Iterable[tuple[int, BagRecord]]) -> None:
         """Play one recording to its end; what is learnt stays for the next one.
 
         Args:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.bags.sources import Taught
+from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector, Vector
@@ -124,7 +124,7 @@ class Steps:
         self.vectors_seen = 0
         self._block = AnnotationBlock()
 
-    def of(self, stream: Iterable[tuple[int, Taught]]) -> Iterator[Step]:
+    def of(self, stream: Iterable[tuple[int, BagRecord]]) -> Iterator[Step]:
         """Yield the steps of one recording, from what it says and when."""
         now = 0
         matcher = self.matcher

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes a recording, where `ros2 bag play` is not installed."""
+"""Publishes a bag, where `ros2 bag play` is not installed."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.utilities import try_shutdown
 from rosbags.interfaces import QosDurability
 
-from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.topics import BagTopic
+from proemlc_ros.bags.metadata import BagTopic
+from proemlc_ros.bags.reader import BagReader, offered_qos
 from proemlc_ros.errors import BagError, ParameterError
 
 _POLL = 0.02
 
 
 class BagPlayer(Node):
-    """Publishes the messages of a recording as they are, at the pace they were recorded at.
+    """Publishes the messages of a bag as they are, at the recorded pace.
 
     Args:
-        bag: The recording.
-        context: The rclpy context to use; None: the default one.
+        bag: open bag.
+        context: rclpy context; None: the default one.
 
+    Raises:
+        BagError: no topic of the bag can be published.
     """
 
     def __init__(self, bag: BagReader, context: Context | None = None) -> None:
-        """Make a publisher for each topic whose type is installed."""
         super().__init__('proemlc_player', context=context)
         self._bag = bag
-        self._topics: dict[str, Publisher] = {}
+        self._publisher_of: dict[str, Publisher] = {}
         latched = _latched_topics(bag)
         for topic in bag.topics:
             message_class = _message_class(topic)
@@ -44,16 +46,17 @@ class BagPlayer(Node):
                 self.get_logger().warning(
                     f'{topic.name} is left out: the type {topic.type} is not installed')
             elif topic.count:
-                self._topics[topic.name] = self.create_publisher(
-                    message_class, topic.name, _quality(topic.name in latched))
-        if not self._topics:
+                self._publisher_of[topic.name] = self.create_publisher(
+                    message_class, topic.name, _qos_profile(topic.name in latched))
+        if not self._publisher_of:
             raise BagError(f'{bag.path}: no topic in it can be published')
 
     def wait_for_subscribers(self, seconds: float) -> bool:
-        """Wait until every topic has a subscriber, and return whether it came to that."""
+        """Wait until every topic has a subscriber; return whether all have one."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.context.ok():
-            if all(one.get_subscription_count() for one in self._topics.values()):
+            publishers = self._publisher_of.values()
+            if all(publisher.get_subscription_count() for publisher in publishers):
                 return True
             time.sleep(_POLL)
         return False
@@ -64,45 +67,43 @@ class BagPlayer(Node):
         """Publish everything.
 
         Args:
-            rate: Speed; 2 is twice as fast as recorded.
-            after_each: Called with topic and recorded time after each message; may wait until it
-                has been dealt with.
+            rate: playback speed; 2 is twice as fast as recorded.
+            after_each: called with topic and recorded time after each message; may block until
+                it has been processed.
 
         Returns:
-            The number of messages published.
-
+            Number of messages published.
         """
         began = time.monotonic()
         count = 0
-        for connection, recorded, data in self._bag.raw(set(self._topics)):
+        for connection, recorded, data in self._bag.raw(set(self._publisher_of)):
             due = began + (recorded - self._bag.start) / 1e9 / rate
             while (left := due - time.monotonic()) > 0 and self.context.ok():
                 time.sleep(min(left, 0.1))
             if not self.context.ok():
                 break
             # Serialized messages are published as they are.
-            self._topics[connection.topic].publish(bytes(data))
+            self._publisher_of[connection.topic].publish(bytes(data))
             count += 1
             if after_each is not None:
                 after_each(connection.topic, recorded)
-        for publisher in self._topics.values():
+        for publisher in self._publisher_of.values():
             publisher.wait_for_all_acked()
         return count
 
 
 def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int:
-    """Publish a recording and return the number of messages.
+    """Publish a bag and return the number of messages.
 
     Args:
-        path: The recording.
-        rate: Speed; 2 is twice as fast as recorded.
-        wait: Seconds to wait for subscribers before the first message.
-        best_effort: Use what is readable of a damaged recording.
+        path: the bag.
+        rate: playback speed; 2 is twice as fast as recorded.
+        wait: seconds to wait for subscribers before the first message.
+        best_effort: use what is readable of a damaged bag.
 
     Raises:
-        BagError: The recording cannot be read, or none of its types is installed.
-        ParameterError: The rate makes no sense.
-
+        BagError: the bag cannot be read, or none of its types is installed.
+        ParameterError: the rate is not above 0, or infinite.
     """
     if not 0.0 < rate < float('inf'):
         raise ParameterError(f'the rate is {rate:g}; it must be above 0')
@@ -112,33 +113,34 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
             player = BagPlayer(bag)
             if not player.wait_for_subscribers(wait):
                 player.get_logger().warning(
-                    f'not every topic has a subscriber after {wait:g} s; playing nevertheless')
+                    f'not every topic has a subscriber after {wait:g} s; playing anyway')
             return player.play(rate)
         except KeyboardInterrupt:
             return 0
         finally:
-            rclpy.try_shutdown()
+            try_shutdown()
 
 
 def _message_class(topic: BagTopic) -> type | None:
     package, _, name = topic.type.partition('/msg/')
     try:
-        return getattr(import_module(f'{package}.msg'), name)
+        found: type | None = getattr(import_module(f'{package}.msg'), name)
+        return found
     except (ImportError, AttributeError):
         return None
 
 
 def _latched_topics(bag: BagReader) -> set[str]:
-    """Return the topics whose publishers kept messages for late subscribers."""
+    """Return the topics whose publishers offered transient-local durability."""
     return {
         connection.topic for connection in bag.connections
-        for profile in connection.ext.offered_qos_profiles
+        for profile in offered_qos(connection)
         if profile.durability == QosDurability.TRANSIENT_LOCAL
     }
 
 
-def _quality(latched: bool) -> QoSProfile:
-    """Return a profile that reliable and best-effort subscribers both understand."""
+def _qos_profile(latched: bool) -> QoSProfile:
+    """Return a profile that both reliable and best-effort subscriptions accept."""
     return QoSProfile(
         depth=1000, reliability=ReliabilityPolicy.RELIABLE,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE)

@@ -1,11 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""BagSet for the tests."""
+"""Bags for the tests."""
 
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.writer import make_bag
 
 
 @pytest.fixture
@@ -24,6 +24,6 @@ def storage(request):
 
 @pytest.fixture
 def bag(tmp_path, samples, storage):
-    """Return the path of a recording of the samples."""
+    """Return the path of a bag of the samples."""
     make_bag(tmp_path / 'bag', samples, storage)
     return tmp_path / 'bag'

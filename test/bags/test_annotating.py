@@ -1,12 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations from a file of times and labels."""
+"""Annotations from a CSV file of times and labels."""
 
 import pytest
 from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.annotating import annotate_bag
-from proemlc_ros.bags.label_spans import read_label_spans
+from proemlc_ros.bags.annotating import annotate_bag, read_label_spans
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
 from proemlc_ros.errors import BagError, LabelFileError
@@ -23,12 +22,12 @@ def annotated(path, spans, target, topic='/scan', **options):
         count = annotate_bag(bag, target, spans, bag.topic(topic), **options)
         original = bag.count
     with BagReader(target) as bag:
-        said = [annotation_of(record.message)
-                for record in bag.records([bag.topic('/proemlc/annotations')])]
-        stamps = [(record.time, record.message.header.stamp)
-                  for record in bag.records([bag.topic(topic)])]
+        annotations = [annotation_of(message) for _, _, message
+                       in bag.messages([bag.topic('/proemlc/annotations')])]
+        stamps = [(time, message.header.stamp)
+                  for _, time, message in bag.messages([bag.topic(topic)])]
         assert bag.count == original + count
-    return said, [(time, stamp.sec * 10**9 + stamp.nanosec) for time, stamp in stamps]
+    return annotations, [(time, stamp.sec * 10**9 + stamp.nanosec) for time, stamp in stamps]
 
 
 def spans_of(tmp_path, text):
@@ -36,9 +35,10 @@ def spans_of(tmp_path, text):
     return read_label_spans(tmp_path / 'labels.csv')
 
 
-def test_spans_and_moments(tmp_path, shared, storage):
-    said, messages = annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT),
-                               tmp_path / 'out', storage=storage)
+def test_spans_and_single_messages(tmp_path, shared, storage):
+    annotations, messages = annotated(
+        shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, TEXT), tmp_path / 'out',
+        storage=storage)
     start = messages[0][0]
     expected = []
     for time, stamp in messages:
@@ -46,28 +46,26 @@ def test_spans_and_moments(tmp_path, shared, storage):
         names = ('wall',) * (1 <= seconds <= 2) + ('door', 'open') * (1.5 <= seconds <= 3)
         if names:
             expected.append((stamp, names))
-    moments = [stamp for time, stamp in messages]
     nearest = min(messages, key=lambda message: abs(message[0] - start - 5_000_000_000))
     expected.append((nearest[1], ('person',)))
-    assert len(moments) == 277
-    assert [(one.stamp, one.labels) for one in said] == expected
-    assert all(one.complete and one.features is None for one in said)
+    assert len(messages) == 277
+    assert [(one.stamp, one.labels) for one in annotations] == expected
+    assert all(one.complete and one.features is None for one in annotations)
 
 
 def test_dates_instead_of_seconds_from_the_start(tmp_path, shared):
     spans = spans_of(tmp_path, 'time,labels,absent,complete\n1731916716.688574090,a,b;c,false\n')
-    said, messages = annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans, tmp_path / 'out',
-                               relative=False, annotator='Ada')
-    (one,) = said
+    (one,), messages = annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans, tmp_path / 'out',
+                                 relative=False, annotator='Ada')
     assert (one.stamp, one.labels, one.absent, one.complete, one.annotator) == (
         messages[0][1], ('a',), ('b', 'c'), False, 'Ada')
 
 
-def test_a_recording_with_definitions_keeps_them(tmp_path, bag):
-    said, _ = annotated(bag, spans_of(tmp_path, 'time,labels\n1,wall\n'), tmp_path / 'out',
-                        '/proemlc/features')
-    # One of them was annotated before.
-    assert len(said) == 61
+def test_a_bag_with_definitions_keeps_them(tmp_path, bag):
+    annotations, _ = annotated(bag, spans_of(tmp_path, 'time,labels\n1,wall\n'),
+                               tmp_path / 'out', '/proemlc/features')
+    # All 60 messages were annotated before.
+    assert len(annotations) == 61
     with AnyReader([tmp_path / 'out']) as reader:
         assert all(connection.msgdef.data for connection in reader.connections)
         assert len([reader.deserialize(data, connection.msgtype)
@@ -75,10 +73,10 @@ def test_a_recording_with_definitions_keeps_them(tmp_path, bag):
 
 
 @pytest.mark.slow
-def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
+def test_a_bag_with_unknown_types_is_copied_whole(tmp_path, shared):
     spans = spans_of(tmp_path, 'time,labels\n5,wall\n')
-    said, _ = annotated(shared / 'bags' / 'webots_walker', spans, tmp_path / 'out')
-    assert len(said) == 1
+    annotations, _ = annotated(shared / 'bags' / 'webots_walker', spans, tmp_path / 'out')
+    assert len(annotations) == 1
     with (BagReader(shared / 'bags' / 'webots_walker') as before,
           BagReader(tmp_path / 'out') as after):
         counts = {topic.name: topic.count for topic in after.topics}
@@ -88,9 +86,9 @@ def test_a_recording_with_unknown_types_is_copied_whole(tmp_path, shared):
         names = {topic.name for topic in before.topics}
         same = zip(before.raw(names), after.raw(names), strict=True)
         assert all((a[0].topic, a[1], a[2]) == (b[0].topic, b[1], b[2]) for a, b in same)
-        # Also those whose form is that of an older distribution, by the definition now in it.
+        # Also types as in an older distribution, by the definition that is now in the bag.
         readable = [topic for topic in after.topics if topic.readable]
-        assert len(list(after.records(readable))) == 24374 - 792 + 1
+        assert len(list(after.messages(readable))) == 24374 - 792 + 1
     with AnyReader([tmp_path / 'out']) as reader:
         connections = [c for c in reader.connections if c.topic == '/ps0']
         for connection, _, data in reader.messages(connections):
@@ -120,7 +118,7 @@ def test_a_missing_file(tmp_path):
         read_label_spans(tmp_path / 'none.csv')
 
 
-def test_times_outside_of_the_recording(tmp_path, shared):
+def test_times_outside_of_the_bag(tmp_path, shared):
     for text in ('start,end,labels\n100,200,cup\n', 'time,labels\n100,cup\n'):
         with pytest.raises(LabelFileError, match=r'line 2: .*lasts 29\.764 s'):
             annotated(shared / 'bags' / 'lidar_nanaaaiya_p1', spans_of(tmp_path, text),

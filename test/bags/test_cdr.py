@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The short way from bytes to moments and annotations, against the library's."""
+"""Our parser of our own messages, against the library rosbags."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.cdr import read_annotation, read_moment
-from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.cdr import read_annotation, read_vector
+from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.records import Annotation, StampedVector
 
 MESSAGES = RosbagsMessages()
@@ -20,8 +20,8 @@ vectors = st.lists(st.floats(width=32, allow_nan=False), max_size=9).map(
     lambda values: np.array(values, np.float32))
 
 
-def features_data(moment, frame_id=''):
-    message = conversions.feature_vector_message(MESSAGES, moment, frame_id)
+def features_data(vector, frame_id=''):
+    message = conversions.feature_vector_message(MESSAGES, vector, frame_id)
     return MESSAGES.serialize(message, conversions.FEATURES_TYPE)
 
 
@@ -35,7 +35,7 @@ def annotation_data(annotation):
 def test_feature_vectors(stamp, values, extractor, frame_id):
     data = features_data(StampedVector(stamp, values, extractor), frame_id)
     expected = conversions.stamped_vector_of(MESSAGES.deserialize(data, conversions.FEATURES_TYPE))
-    found = read_moment(data)
+    found = read_vector(data)
     assert (found.stamp, found.extractor) == (expected.stamp, expected.extractor)
     np.testing.assert_array_equal(found.data, expected.data)
 
@@ -63,7 +63,7 @@ def test_whatever_is_not_plain_is_left_to_the_library(data):
     changed = bytes(changed[:data.draw(st.integers(0, len(changed)))])
     for read, convert, name in (
             (read_annotation, conversions.annotation_of, conversions.ANNOTATION_TYPE),
-            (read_moment, conversions.stamped_vector_of, conversions.FEATURES_TYPE)):
+            (read_vector, conversions.stamped_vector_of, conversions.FEATURES_TYPE)):
         found = read(changed)
         if found is not None:
             expected = convert(MESSAGES.deserialize(changed, name))
@@ -71,14 +71,15 @@ def test_whatever_is_not_plain_is_left_to_the_library(data):
 
 
 def test_big_endian_is_left_to_the_library():
-    message = conversions.feature_vector_message(MESSAGES, StampedVector(5, np.ones(2, np.float32)))
+    vector = StampedVector(5, np.ones(2, np.float32))
+    message = conversions.feature_vector_message(MESSAGES, vector)
     data = bytes(MESSAGES.store.serialize_cdr(
         message, conversions.FEATURES_TYPE, little_endian=False))
-    assert read_moment(data) is None
+    assert read_vector(data) is None
     assert MESSAGES.deserialize(data, conversions.FEATURES_TYPE).data[1] == 1
 
 
 @pytest.mark.parametrize('extra', [1, 4, 9])
 def test_bytes_too_many(extra):
     data = features_data(StampedVector(5, np.ones(2, np.float32), 'x/1')) + bytes(extra)
-    assert (read_moment(data) is None) == (extra > 3)
+    assert (read_vector(data) is None) == (extra > 3)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.errors import JournalError
 
@@ -90,7 +90,7 @@ def test_metadata_is_repaired_on_opening(tmp_path):
     journal = open_journal(tmp_path / 'journal')
     journal.append([make_annotation(1)])
     assert 'message_count: 0' in (tmp_path / 'journal/metadata.yaml').read_text()
-    del journal  # As after a crash: closed without a word.
+    del journal  # As after a crash: never closed.
     open_journal(tmp_path / 'journal')
     text = (tmp_path / 'journal/metadata.yaml').read_text()
     assert '\n  message_count: 1\n' in text
@@ -148,7 +148,7 @@ def test_nothing_is_lost_when_the_last_bytes_are(tmp_path, cut):
 
 
 @pytest.mark.parametrize('width', [294, 3000])
-def test_what_a_deep_cut_leaves_is_saved(tmp_path, width):
+def test_what_a_deep_cut_leaves_is_recovered(tmp_path, width):
     from proemlc_ros.bags.sqlite_file import SqliteFile
     journal = open_journal(tmp_path / 'journal')
     write(journal, 60, width)
@@ -179,10 +179,15 @@ def test_a_file_of_rubbish_is_set_aside(tmp_path):
     assert (tmp_path / 'journal/journal_0.db3.damaged').read_bytes().startswith(b'rubbish')
 
 
-def test_a_full_disk_refuses_and_the_next_one_passes(tmp_path):
+def test_a_full_disk_raises_and_the_next_append_passes(tmp_path, monkeypatch):
+    opened = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, 'connect', lambda *args, **options: opened.append(
+            connect(*args, **options)) or opened[-1])
     journal = open_journal(tmp_path / 'journal')
     journal.append([make_annotation(1)])
-    database = journal._bag._file._database
+    database = opened[-1]
     database.execute('PRAGMA max_page_count = 12')  # What SQLite reports as a full disk.
     with pytest.raises(JournalError, match='full'):
         journal.append([make_annotation(number) for number in range(2, 50)])

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading recordings, whole and damaged."""
+"""Reading bags, whole and damaged."""
 
 import shutil
 import sqlite3
@@ -8,8 +8,8 @@ import sqlite3
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import DEFAULT_START, make_bag
 from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.writer import DEFAULT_START, make_bag
 from proemlc_ros.errors import BagError
 
 
@@ -17,7 +17,7 @@ def contents(path, best_effort=False):
     """Return all readable messages and the notes."""
     with BagReader(path, best_effort) as bag:
         topics = [topic for topic in bag.topics if topic.readable]
-        return list(bag.records(topics)), bag.notes
+        return list(bag.messages(topics)), bag.notes
 
 
 def storage_file(bag):
@@ -31,27 +31,27 @@ def cut(bag, share):
 
 
 def test_messages_come_in_recorded_order(bag, samples):
-    records, notes = contents(bag)
+    messages, notes = contents(bag)
     assert notes == []
-    assert len(records) == 120
-    assert [record.time for record in records] == sorted(record.time for record in records)
-    np.testing.assert_array_equal(records[0].message.data, samples[0][0])
-    with BagReader(bag) as recording:
-        assert recording.count == 120
-        assert (recording.start, recording.end) == (records[0].time, records[-1].time)
+    assert len(messages) == 120
+    assert [message.time for message in messages] == sorted(message.time for message in messages)
+    np.testing.assert_array_equal(messages[0].message.data, samples[0][0])
+    with BagReader(bag) as reader:
+        assert reader.count == 120
+        assert (reader.start, reader.end) == (messages[0].time, messages[-1].time)
 
 
-def test_a_bare_storage_file_is_a_recording(bag):
-    records, notes = contents(storage_file(bag))
-    assert len(records) == 120 and notes == []
+def test_a_bare_storage_file_is_a_bag(bag):
+    messages, notes = contents(storage_file(bag))
+    assert len(messages) == 120 and notes == []
 
 
 def test_missing_metadata(bag):
     (bag / 'metadata.yaml').unlink()
     with pytest.raises(BagError, match=r'metadata.yaml is missing; use --best-effort'):
         BagReader(bag)
-    records, notes = contents(bag, best_effort=True)
-    assert len(records) == 120
+    messages, notes = contents(bag, best_effort=True)
+    assert len(messages) == 120
     assert 'metadata.yaml is missing' in notes[0]
 
 
@@ -60,8 +60,8 @@ def test_unusable_metadata(bag, text):
     (bag / 'metadata.yaml').write_text(text)
     with pytest.raises(BagError, match='cannot be opened'):
         BagReader(bag)
-    records, notes = contents(bag, best_effort=True)
-    assert len(records) == 120
+    messages, notes = contents(bag, best_effort=True)
+    assert len(messages) == 120
     assert 'metadata.yaml cannot be used' in notes[0]
 
 
@@ -73,8 +73,8 @@ def test_a_cut_file(tmp_path, samples, storage, share):
     cut(bag, share)
     with pytest.raises(BagError, match='--best-effort'):
         contents(bag)
-    records, notes = contents(bag, best_effort=True)
-    vectors = [record.message.data for record in records if 'features' in record.topic.name]
+    messages, notes = contents(bag, best_effort=True)
+    vectors = [message.message.data for message in messages if 'features' in message.topic.name]
     assert 0.4 * share * 1200 < len(vectors) <= 1200
     for vector, (values, _) in zip(vectors, samples, strict=False):
         np.testing.assert_array_equal(vector, values)
@@ -84,12 +84,12 @@ def test_a_cut_file(tmp_path, samples, storage, share):
 def test_most_of_a_cut_file_is_saved(bag):
     size = storage_file(bag).stat().st_size
     cut(bag, 1 - 600 / size)
-    records, _ = contents(bag, best_effort=True)
-    assert len(records) >= 100
+    messages, _ = contents(bag, best_effort=True)
+    assert len(messages) >= 100
 
 
 def test_a_file_without_anything_readable(bag):
-    storage_file(bag).write_bytes(b'not a recording at all' * 100)
+    storage_file(bag).write_bytes(b'not a bag at all' * 100)
     with pytest.raises(BagError):
         contents(bag, best_effort=True)
 
@@ -130,9 +130,9 @@ def test_old_type_names_and_no_definitions(tmp_path, samples):
     bag = sqlite_bag(tmp_path, samples)
     change(bag, "UPDATE topics SET type = replace(type, '/msg/', '/')",
            'DELETE FROM message_definitions')
-    records, notes = contents(storage_file(bag))
-    assert len(records) == 120
-    assert records[0].topic.type == 'proemlc_ros/msg/FeatureVector'
+    messages, notes = contents(storage_file(bag))
+    assert len(messages) == 120
+    assert messages[0].topic.type == 'proemlc_ros/msg/FeatureVector'
     assert any('old type name proemlc_ros/FeatureVector' in note for note in notes)
     assert any('no message definitions' in note for note in notes)
 
@@ -141,15 +141,15 @@ def test_an_unknown_type_is_named_and_the_rest_is_read(tmp_path, samples):
     bag = sqlite_bag(tmp_path, samples)
     change(bag, 'DELETE FROM message_definitions',
            "UPDATE topics SET type = 'acme_msgs/msg/Thing' WHERE name LIKE '%annotations'")
-    records, notes = contents(storage_file(bag))
-    assert len(records) == 60
+    messages, notes = contents(storage_file(bag))
+    assert len(messages) == 60
     assert any('unknown type acme_msgs/msg/Thing' in note for note in notes)
-    with (BagReader(storage_file(bag)) as recording,
+    with (BagReader(storage_file(bag)) as reader,
           pytest.raises(BagError, match=r'unknown type acme_msgs/msg/Thing')):
-        recording.topic('/proemlc/annotations')
+        reader.topic('/proemlc/annotations')
 
 
-def test_a_recordings_own_definition_counts(tmp_path, samples):
+def test_the_definition_in_the_bag_counts(tmp_path, samples):
     """A FeatureVector of another version than ours is read by the definition it came with."""
     bag = sqlite_bag(tmp_path, samples)
     change(bag, 'DELETE FROM messages WHERE topic_id = 1',
@@ -157,8 +157,8 @@ def test_a_recordings_own_definition_counts(tmp_path, samples):
            "UPDATE message_definitions SET encoded_message_definition = 'uint8 other' "
            "WHERE topic_type LIKE '%FeatureVector'",
            "INSERT INTO messages (topic_id, timestamp, data) VALUES (1, 5, x'0001000007')")
-    records, _ = contents(storage_file(bag))
-    assert records[0].message.other == 7
+    messages, _ = contents(storage_file(bag))
+    assert messages[0].message.other == 7
 
 
 def test_unreadable_messages(tmp_path, samples):
@@ -166,8 +166,8 @@ def test_unreadable_messages(tmp_path, samples):
     change(bag, "UPDATE messages SET data = x'00010000ff' WHERE id IN (1, 3)")
     with pytest.raises(BagError, match=r'/proemlc/features at 17\d+ ns cannot be read'):
         contents(bag)
-    records, notes = contents(bag, best_effort=True)
-    assert len(records) == 118
+    messages, notes = contents(bag, best_effort=True)
+    assert len(messages) == 118
     assert '2 messages could not be read' in notes[-1]
 
 
@@ -180,8 +180,8 @@ def test_messages_still_in_the_log_of_sqlite(tmp_path, samples):
     database.commit()
     shutil.copytree(bag, tmp_path / 'killed')
     database.close()
-    records, _ = contents(tmp_path / 'killed')
-    assert len(records) == 100
+    messages, _ = contents(tmp_path / 'killed')
+    assert len(messages) == 100
 
 
 def test_splits_are_read_in_order(tmp_path, samples):
@@ -189,35 +189,35 @@ def test_splits_are_read_in_order(tmp_path, samples):
     for part in (2, 10, 1):
         make_bag(tmp_path / f'part_{part}', samples[:part], 'sqlite3', start=part * 10**12)
         shutil.move(tmp_path / f'part_{part}' / f'part_{part}.db3', tmp_path / 'split')
-    records, notes = contents(tmp_path / 'split', best_effort=True)
-    assert len(records) == 26 and 'metadata.yaml is missing' in notes[0]
-    assert [record.time for record in records] == sorted(record.time for record in records)
+    messages, notes = contents(tmp_path / 'split', best_effort=True)
+    assert len(messages) == 26 and 'metadata.yaml is missing' in notes[0]
+    assert [message.time for message in messages] == sorted(message.time for message in messages)
 
 
 @pytest.mark.parametrize('name', ['none', 'note.txt', 'empty'])
-def test_no_recording_at_all(tmp_path, name):
+def test_no_bag_at_all(tmp_path, name):
     (tmp_path / 'note.txt').write_text('hello')
     (tmp_path / 'empty').mkdir()
     with pytest.raises(BagError, match=name):
         BagReader(tmp_path / name)
 
 
-def test_an_unknown_topic_is_refused_with_the_known_ones(bag):
-    with BagReader(bag) as recording, pytest.raises(BagError, match='/proemlc/features'):
-        recording.topic('/nothing')
+def test_the_error_of_an_unknown_topic_names_the_known_ones(bag):
+    with BagReader(bag) as reader, pytest.raises(BagError, match='/proemlc/features'):
+        reader.topic('/nothing')
 
 
-def test_recordings_of_other_people(shared):
+def test_bags_of_other_people(shared):
     with pytest.raises(BagError, match='--best-effort'):
         BagReader(shared / 'bags' / 'klintan_sample')
-    records, notes = contents(shared / 'bags' / 'klintan_sample', best_effort=True)
-    assert len(records) == 5
+    messages, notes = contents(shared / 'bags' / 'klintan_sample', best_effort=True)
+    assert len(messages) == 5
     assert any('old type name sensor_msgs/Image' in note for note in notes)
-    records, _ = contents(shared / 'bags' / 'lidar_nanaaaiya_p1')
-    assert len(records) == 277
+    messages, _ = contents(shared / 'bags' / 'lidar_nanaaaiya_p1')
+    assert len(messages) == 277
     # Ranges in the form of Humble, which is shorter than that of Jazzy, and one unknown type.
-    records, notes = contents(shared / 'bags' / 'webots_walker')
-    assert len(records) == 24374 - 792
+    messages, notes = contents(shared / 'bags' / 'webots_walker')
+    assert len(messages) == 24374 - 792
     assert any('control_msgs/msg/DynamicJointState' in note for note in notes)
 
 
@@ -226,8 +226,8 @@ def test_the_files_are_right_where_the_metadata_is_behind(bag):
     (bag / 'metadata.yaml').write_text(
         text.replace('message_count: 120', 'message_count: 0').replace(
             'message_count: 60', 'message_count: 0'))
-    with BagReader(bag) as recording:
-        assert recording.count == 120
-        assert recording.start == DEFAULT_START
-        assert recording.notes == ['metadata.yaml counts 0 messages, the files hold 120']
-        assert len(list(recording.records(recording.topics))) == 120
+    with BagReader(bag) as reader:
+        assert reader.count == 120
+        assert reader.start == DEFAULT_START
+        assert reader.notes == ['metadata.yaml counts 0 messages, the files hold 120']
+        assert len(list(reader.messages(reader.topics))) == 120

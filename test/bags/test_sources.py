@@ -1,47 +1,50 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is found in a recording to learn from, and what is said when that is not clear."""
+"""What is found in a bag to learn from, and the error where that is not clear."""
 
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Writer
 
-from proemlc_ros.bags.definitions import RosbagsMessages
+from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.sensors import extracting
-from proemlc_ros.bags.sources import FLOAT_ARRAY_TYPE, TopicSelection, find_sources
-from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.bags.sources import (
+    FLOAT_ARRAY_TYPE,
+    TopicSelection,
+    extractor_pipeline,
+    find_sources,
+)
+from proemlc_ros.bags.writer import BagWriter
 from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.errors import BagError, ExtractorError
 
 VALUES = np.arange(3, dtype=np.float32)
 
 
-def taught(path, choice=None):
+def records(path, selection=None):
     with BagReader(path) as bag:
-        return list(find_sources(bag, choice).stream(bag))
+        return list(find_sources(bag, selection).stream(bag))
 
 
-def test_several_topics_of_features_must_be_told_apart(tmp_path):
+def test_several_topics_of_features_need_a_name(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(StampedVector(5, VALUES), 1, '/left')
-        bag.write_moment(StampedVector(6, VALUES), 2, '/right')
+        bag.write_vector(StampedVector(5, VALUES), 1, '/left')
+        bag.write_vector(StampedVector(6, VALUES), 2, '/right')
     with pytest.raises(BagError, match=r'/left, /right; name one: --features'):
-        taught(tmp_path / 'bag')
-    ((time, moment),) = taught(tmp_path / 'bag', TopicSelection(features='/right'))
-    assert (time, moment.stamp) == (2, 6)
+        records(tmp_path / 'bag')
+    ((time, vector),) = records(tmp_path / 'bag', TopicSelection(features='/right'))
+    assert (time, vector.stamp) == (2, 6)
 
 
 def test_annotations_of_one_topic_only(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(StampedVector(5, VALUES), 1)
+        bag.write_vector(StampedVector(5, VALUES), 1)
         bag.write_annotation(Annotation(5, ('mine',)), 2, '/mine')
         bag.write_annotation(Annotation(5, ('yours',)), 3, '/yours')
-    both = [item.labels for _, item in taught(tmp_path / 'bag') if isinstance(item, Annotation)]
-    assert both == [('mine',), ('yours',)]
-    one = [item.labels for _, item in taught(tmp_path / 'bag', TopicSelection(annotations='/mine'))
-           if isinstance(item, Annotation)]
-    assert one == [('mine',)]
+    for selection, expected in (
+            (None, [('mine',), ('yours',)]), (TopicSelection(annotations='/mine'), [('mine',)])):
+        found = records(tmp_path / 'bag', selection)
+        assert [one.labels for _, one in found if isinstance(one, Annotation)] == expected
 
 
 def write_plain(path, type_name, messages):
@@ -57,39 +60,40 @@ def test_arrays_without_a_header_get_the_time_of_their_arrival(tmp_path):
         layout = made.new('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
         yield 77, made.new(FLOAT_ARRAY_TYPE, layout=layout, data=VALUES)
     write_plain(tmp_path / 'bag', FLOAT_ARRAY_TYPE, messages)
-    ((time, moment),) = taught(tmp_path / 'bag', TopicSelection(features='/topic'))
-    assert time == moment.stamp == 77
-    np.testing.assert_array_equal(moment.data, VALUES)
+    ((time, vector),) = records(tmp_path / 'bag', TopicSelection(features='/topic'))
+    assert time == vector.stamp == 77
+    np.testing.assert_array_equal(vector.data, VALUES)
 
 
-def test_a_recording_without_anything_to_see(tmp_path):
+def test_a_bag_without_sensors(tmp_path):
     def messages(made):
         yield 1, made.new('std_msgs/msg/String', data='hello')
     write_plain(tmp_path / 'bag', 'std_msgs/msg/String', messages)
     with pytest.raises(BagError, match=r'not exactly one sensor topic .*found: none'):
-        taught(tmp_path / 'bag')
+        records(tmp_path / 'bag')
 
 
 def test_annotations_that_carry_features_need_no_others(tmp_path):
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write_annotation(Annotation(5, ('cup',), features=VALUES), 1)
-    ((_, said),) = taught(tmp_path / 'bag')
-    np.testing.assert_array_equal(said.features, VALUES)
+    ((_, annotation),) = records(tmp_path / 'bag')
+    np.testing.assert_array_equal(annotation.features, VALUES)
 
 
-def test_the_sensor_must_be_named_where_there_are_several(shared):
+def test_several_sensors_need_a_name(shared):
     with (BagReader(shared / 'bags' / 'klintan_sample', best_effort=True) as bag,
           pytest.raises(BagError, match=r'/image.*--extract TOPIC=EXTRACTOR')):
         find_sources(bag)
 
 
 @pytest.mark.parametrize(('topic', 'extractor', 'error'), [
-    ('/scan', 'magic', ExtractorError), ('/scan', 'colour_moments', ExtractorError),
+    ('/scan', 'magic', ExtractorError), ('/scan', 'colour_vectors', ExtractorError),
     ('/none', 'laser_profile', BagError)])
 def test_extractors_that_do_not_fit(shared, topic, extractor, error):
     with (BagReader(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag,
           pytest.raises(error)):
-        find_sources(bag, TopicSelection(sensors=lambda bag: extracting(bag, {topic: extractor})))
+        find_sources(bag, TopicSelection(
+            sensors=lambda bag: extractor_pipeline(bag, {topic: extractor})))
 
 
 def test_bad_sensor_messages_are_counted_and_left_out(tmp_path):

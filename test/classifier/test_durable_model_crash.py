@@ -14,8 +14,8 @@ import time
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel, Learnt
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation

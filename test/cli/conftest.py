@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
 
 

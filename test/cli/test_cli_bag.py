@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc bag` and `proemlc info` from the outside, also on recordings of other people."""
+"""`proemlc bag` and `proemlc info` as commands, also on bags of other people."""
 
 import json
 
@@ -55,14 +55,14 @@ def test_make_mistakes(proemlc, tmp_path, words, text):
     assert not (tmp_path / 'out').exists()
 
 
-def test_an_impossible_rate_is_refused(proemlc, tmp_path, capsys):
+def test_an_impossible_rate_is_rejected(proemlc, tmp_path, capsys):
     with pytest.raises(SystemExit, match='2'):
         proemlc('bag', 'make', tmp_path / 'mine.csv', '-o', tmp_path / 'out', '--rate', '0')
     assert '--rate: 0 is not above 0' in capsys.readouterr().err
 
 
-# What each recording needs to be said: topic, extractor, time of a moment, further options.
-RECORDINGS = {
+# Topic, extractor and further options for each bag.
+BAGS = {
     'lidar_nanaaaiya_p1': ('/scan', 'laser_profile', ()),
     'webots_walker': ('/scan', 'laser_profile', ()),
     'klintan_sample': ('/image', 'colour_moments', ('--best-effort',)),
@@ -70,10 +70,10 @@ RECORDINGS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('name', RECORDINGS)
-def test_recordings_of_other_people_from_info_to_evaluation(proemlc, shared, tmp_path, name):
+@pytest.mark.parametrize('name', BAGS)
+def test_bags_of_other_people_from_info_to_evaluation(proemlc, shared, tmp_path, name):
     path = shared / 'bags' / name
-    topic, extractor, options = RECORDINGS[name]
+    topic, extractor, options = BAGS[name]
     code, out, _ = proemlc('info', path)
     assert code == 0 and topic in out
     with BagReader(path, best_effort=True) as bag:
@@ -115,7 +115,7 @@ def test_info_shows_the_history_of_labels(proemlc, bag):
     assert picture[:29].strip() == '' and picture[32:].strip() != ''
 
 
-def test_info_of_a_damaged_recording(proemlc, bag):
+def test_info_of_a_damaged_bag(proemlc, bag):
     (bag / 'metadata.yaml').unlink()
     assert 'note: metadata.yaml is missing' in proemlc('bag', 'info', bag)[1]
     assert proemlc('info', bag, '--strict')[0] == 1

@@ -1,16 +1,16 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The node's journal is accepted wherever a recording is."""
+"""The journal of a node is accepted wherever a bag is."""
 
 import json
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.highlevel import AnyReader
-from ruamel.yaml import YAML
 
-from proemlc_ros.bags.definitions import RosbagsMessages
 from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC
 
@@ -31,8 +31,8 @@ def journal(tmp_path, samples):
 
 
 @pytest.fixture
-def taught(samples):
-    """Return the model that the journal tells of."""
+def expected_model(samples):
+    """Return the model that the journal leads to."""
     model = ProEMLC(**SETTINGS)
     for values, labels in samples[:100]:
         model.learn(values, labels)
@@ -49,7 +49,8 @@ def test_other_readers_understand_it(journal):
         assert all(connection.msgdef.data for connection in reader.connections)
     assert counts == {'proemlc_ros/msg/LabelAnnotation': 100, 'proemlc_ros/msg/ModelEvent': 2}
     assert len(read) == 102
-    information = YAML(typ='safe').load(journal / 'metadata.yaml')['rosbag2_bagfile_information']
+    metadata = yaml.safe_load((journal / 'metadata.yaml').read_text())
+    information = metadata['rosbag2_bagfile_information']
     assert information['version'] == 9 and information['message_count'] == 102
 
 
@@ -67,12 +68,13 @@ def test_evaluate(proemlc, journal, tmp_path):
     assert run['samples'] == 100 and run['rejects'] == {}
 
 
-def test_train_repeats_what_was_done(proemlc, journal, taught, samples, tmp_path):
+def test_train_repeats_all_entries(proemlc, journal, expected_model, samples, tmp_path):
     code, out, err = proemlc('train', journal, '-o', tmp_path / 'model.npz', *SMALL)
     assert (code, err) == (0, '') and '99 samples' in out
     model = ProEMLC.load(tmp_path / 'model.npz')
-    assert sorted(model.labels) == sorted(taught.labels) == ['crimson', 'cup']
+    assert sorted(model.labels) == sorted(expected_model.labels) == ['crimson', 'cup']
     rows = np.array([values for values, _ in samples])
-    order = [model.labels.index(name) for name in taught.labels]
-    np.testing.assert_allclose(model.scores(rows)[:, order], taught.scores(rows), atol=1e-8)
+    order = [model.labels.index(name) for name in expected_model.labels]
+    np.testing.assert_allclose(
+        model.scores(rows)[:, order], expected_model.scores(rows), atol=1e-8)
     assert model.extra['extractor'] == 'maker/1'

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.core import ProEMLC
 
 SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')

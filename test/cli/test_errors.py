@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from proemlc_ros.bags.making import make_bag
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
 from proemlc_ros.core import ProEMLC
 

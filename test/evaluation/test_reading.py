@@ -9,8 +9,7 @@ import sys
 
 import pytest
 
-from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
@@ -53,8 +52,8 @@ def test_the_same_comes_out(tmp_path, samples, predict):
 
 def test_rejects_are_counted(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(StampedVector(5, samples[0][0]), 1)
-        bag.write_moment(StampedVector(6, samples[0][0][:3]), 2)
+        bag.write_vector(StampedVector(5, samples[0][0]), 1)
+        bag.write_vector(StampedVector(6, samples[0][0][:3]), 2)
         bag.write_annotation(Annotation(5, ('cup',)), 3)
         bag.write_annotation(Annotation(5, (' ',)), 4)
     result, _, _ = result_of([tmp_path / 'bag'], True)

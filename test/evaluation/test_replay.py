@@ -5,10 +5,9 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
-from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
@@ -100,16 +99,16 @@ def vector(*values):
 def test_the_rules_of_the_node(tmp_path):
     """Late, early, nearest, newest and carried features; wrong ones are counted by cause."""
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(StampedVector(10 * SECOND, vector(1, 0)), 100)
+        bag.write_vector(StampedVector(10 * SECOND, vector(1, 0)), 100)
         bag.write_annotation(Annotation(10 * SECOND, ('exact',)), 200)
         bag.write_annotation(Annotation(11 * SECOND, ('early',)), 300)
-        bag.write_moment(StampedVector(11 * SECOND, vector(0, 1)), 400)
-        bag.write_moment(StampedVector(12 * SECOND, vector(1, 1)), 500)
+        bag.write_vector(StampedVector(11 * SECOND, vector(0, 1)), 400)
+        bag.write_vector(StampedVector(12 * SECOND, vector(1, 1)), 500)
         bag.write_annotation(Annotation(0, ('newest',)), 600)
         bag.write_annotation(Annotation(11 * SECOND + 50_000_000, ('nearest',)), 700)
         bag.write_annotation(Annotation(1, ('carried',), features=vector(5, 5)), 800)
-        bag.write_moment(StampedVector(13 * SECOND, vector(1, 2, 3)), 900)
-        bag.write_moment(StampedVector(13 * SECOND, vector(np.nan, 1)), 1000)
+        bag.write_vector(StampedVector(13 * SECOND, vector(1, 2, 3)), 900)
+        bag.write_vector(StampedVector(13 * SECOND, vector(np.nan, 1)), 1000)
         bag.write_annotation(Annotation(13 * SECOND, ('never',)), 1100)
         bag.write_annotation(Annotation(12 * SECOND, ('bad\x07',)), 1200)
     learnt = []
@@ -175,7 +174,7 @@ def test_another_extractor_is_refused(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, extractor in enumerate(('a/1', 'b/1', '')):
             stamp = (number + 1) * SECOND
-            bag.write_moment(StampedVector(stamp, samples[0][0], extractor), stamp)
+            bag.write_vector(StampedVector(stamp, samples[0][0], extractor), stamp)
             bag.write_annotation(Annotation(stamp, ('cup',)), stamp + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 2
@@ -185,7 +184,7 @@ def test_another_extractor_is_refused(tmp_path, samples):
 def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, stamp in enumerate((100, 101, 101, 3, 4)):
-            bag.write_moment(StampedVector(stamp * SECOND, samples[number][0]), number + 1)
+            bag.write_vector(StampedVector(stamp * SECOND, samples[number][0]), number + 1)
             bag.write_annotation(Annotation(stamp * SECOND, samples[number][1]), number + 1)
     replay, _ = played(tmp_path / 'bag', small_model())
     assert replay.tally.samples == 5
@@ -193,7 +192,7 @@ def test_duplicate_and_backward_stamps_are_counted(tmp_path, samples):
 
 
 def test_sensor_topics_through_the_extractors(shared, tmp_path):
-    from proemlc_ros.bags.sensors import extracting
+    from proemlc_ros.bags.sources import extractor_pipeline
     moments = []
     replay = Replay(small_model(), on_prediction=lambda moment, _: moments.append(moment))
     with BagReader(shared / 'bags' / 'lidar_nanaaaiya_p1') as bag:
@@ -201,7 +200,7 @@ def test_sensor_topics_through_the_extractors(shared, tmp_path):
     assert replay.vectors == 277
     assert {moment.extractor.split('/')[0] for moment in moments} == {'laser_profile'}
     with BagReader(shared / 'bags' / 'webots_walker') as bag:
-        choice = TopicSelection(sensors=lambda bag: extracting(bag, {'/scan': 'laser_profile'}))
+        choice = TopicSelection(sensors=lambda bag: extractor_pipeline(bag, {'/scan': 'laser_profile'}))
         replay = Replay(small_model())
         replay.play(find_sources(bag, choice).stream(bag))
     assert replay.vectors == 3120

@@ -10,8 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.making import make_bag
-from proemlc_ros.bags.writing import BagWriter
+from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError, TrainingError
@@ -77,7 +76,7 @@ def test_incomplete_annotations_and_rejects(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
         for number, (values, labels) in enumerate(samples[:50], 1):
             stamp = number * 10**9
-            bag.write_moment(StampedVector(stamp, values, 'maker/1'), stamp)
+            bag.write_vector(StampedVector(stamp, values, 'maker/1'), stamp)
             bag.write_annotation(Annotation(stamp, labels, complete=number % 5 > 0), stamp + 1)
         bag.write_annotation(Annotation(1, ('lost',)), 10**12)
     model, total = train(BagSet([tmp_path / 'bag']), RELU, LocalBackend())
@@ -95,7 +94,7 @@ def test_different_extractors_are_refused(tmp_path, samples):
 
 def test_nothing_to_learn(tmp_path, samples):
     with BagWriter(tmp_path / 'bag') as bag:
-        bag.write_moment(StampedVector(5, samples[0][0]), 5)
+        bag.write_vector(StampedVector(5, samples[0][0]), 5)
     with pytest.raises(BagError, match='no annotations that can be learnt'):
         train(BagSet([tmp_path / 'bag']), RELU, LocalBackend())
 

@@ -32,7 +32,7 @@ def messages_of(bag):
     """Yield topic, type and message of everything an extractor takes."""
     with BagReader(bag, best_effort=True) as recording:
         wanted = [topic for topic in recording.topics if topic.type in EXTRACTORS]
-        for topic, _, message in recording.records(wanted):
+        for topic, _, message in recording.messages(wanted):
             yield topic.name, topic.type, message
 
 

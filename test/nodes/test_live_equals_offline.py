@@ -16,8 +16,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.making import make_bag
 from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.cli.main import main
 from proemlc_ros.conversions import stamp_of

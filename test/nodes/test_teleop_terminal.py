@@ -41,7 +41,7 @@ def journalled(stand):
     """Return the annotations in the classifier's journal."""
     with BagReader(stand.models / 'journal') as bag:
         topics = bag.of_type('proemlc_ros/msg/LabelAnnotation')
-        return [annotation_of(message) for _, _, message in bag.records(topics)]
+        return [annotation_of(message) for _, _, message in bag.messages(topics)]
 
 
 def test_teaching(terminal, stand):

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whole records of an MCAP file that was cut off (https://mcap.dev/spec)."""
+"""Recovery of MCAP files that were cut off: their whole records (https://mcap.dev/spec)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHUNK_START = struct.Struct('<QQQII')
 
 
 def mcap_is_damaged(file: Path) -> bool:
-    """Whether the file does not begin and end as the format says."""
+    """Tell whether the file does not begin and end as the format says."""
     with file.open('rb') as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
             return True
@@ -30,33 +30,32 @@ def mcap_is_damaged(file: Path) -> bool:
         return stream.read() != _MAGIC
 
 
-def salvage_mcap(file: Path, copy: Path) -> int:
+def recover_mcap(file: Path, copy: Path) -> int:
     """Write the whole records of a file to a new one without an index.
 
     Args:
-        file: The damaged file.
-        copy: The file to write.
+        file: the damaged file.
+        copy: the file to write.
 
     Returns:
-        The number of chunks and bare messages saved.
+        Number of chunks and bare messages written.
 
     Raises:
-        BagError: It is not an MCAP file at all.
-
+        BagError: it is not an MCAP file at all.
     """
-    saved = 0
+    written = 0
     with file.open('rb') as source, copy.open('wb') as target:
         if source.read(len(_MAGIC)) != _MAGIC:
             raise BagError(f'{file}: not an MCAP file')
         target.write(_MAGIC)
         for kind, content in _records(source):
             _write(target, kind, content)
-            saved += kind in (_MESSAGE, _CHUNK)
+            written += kind in (_MESSAGE, _CHUNK)
         _write(target, _DATA_END, bytes(4))
         # No summary: readers then scan the data.
         _write(target, _FOOTER, bytes(20))
         target.write(_MAGIC)
-    return saved
+    return written
 
 
 def _records(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -81,7 +80,7 @@ def _inside_chunk(content: bytes) -> Iterator[tuple[int, bytes]]:
         return
     compression_length = _CHUNK_START.unpack_from(content)[-1]
     if compression_length:
-        return  # a compressed chunk is readable as a whole or not at all
+        return  # A compressed chunk is readable as a whole or not at all.
     position = _CHUNK_START.size + 8
     while position + 9 <= len(content):
         kind = content[position]

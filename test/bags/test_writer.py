@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""BagSet we write, read by the library rosbags alone."""
+"""Bags that we write, read by the library rosbags alone."""
 
 import json
 import os
@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.highlevel import AnyReader
 from rosbags.interfaces import MessageDefinitionFormat
-from ruamel.yaml import YAML
 
-from proemlc_ros.bags.definitions import new_typestore
-from proemlc_ros.bags.making import DEFAULT_START, make_bag
+from proemlc_ros.bags.message_types import default_typestore
+from proemlc_ros.bags.writer import DEFAULT_START, make_bag
 from proemlc_ros.errors import BagError
 
 
 def test_other_readers_understand_it_without_knowing_us(bag, samples):
-    # No default_typestore: the definitions in the recording have to do.
+    # No default typestore: the definitions in the bag have to do.
     with AnyReader([bag]) as reader:
         assert {c.msgdef.format for c in reader.connections} == {MessageDefinitionFormat.MSG}
         read = [(c.topic, time, reader.deserialize(data, c.msgtype))
@@ -34,13 +34,14 @@ def test_other_readers_understand_it_without_knowing_us(bag, samples):
 
 
 def test_metadata_counts_and_hashes_are_right(bag, storage):
-    information = YAML(typ='safe').load(bag / 'metadata.yaml')['rosbag2_bagfile_information']
+    metadata = yaml.safe_load((bag / 'metadata.yaml').read_text())
+    information = metadata['rosbag2_bagfile_information']
     assert information['version'] == 9
     assert information['storage_identifier'] == storage
     assert information['message_count'] == 120
     assert information['starting_time']['nanoseconds_since_epoch'] == DEFAULT_START
     assert information['duration']['nanoseconds'] == round(59.5 * 1e8)
-    store = new_typestore()
+    store = default_typestore()
     for topic in information['topics_with_message_count']:
         assert topic['message_count'] == 60
         described = topic['topic_metadata']
@@ -77,7 +78,7 @@ def test_type_hashes_are_those_of_ros():
     files = [file for folder in folders for file in folder.glob('*.json')]
     if not files:
         pytest.skip('the interfaces are not built here')
-    store = new_typestore()
+    store = default_typestore()
     for file in files:
         name = f'proemlc_ros/msg/{file.stem}'
         hashes = {entry['type_name']: entry['hash_string']

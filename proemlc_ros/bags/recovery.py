@@ -1,0 +1,193 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recovery of damaged storage files: takes each message whose bytes are all there, and no other.
+
+The journal and bags of any origin go by this one policy. A .db3 file that was cut off lacks pages
+which its header counts, and SQLite rejects it. The count is lowered to the pages that are there.
+The other cure, zeros for the missing pages, invents content: a message whose end lay in a missing
+page comes back in its full length with zeros for values, and nothing tells it from a sound one.
+With the lower count SQLite reports each message that needs a missing page, and it is left out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from proemlc_ros.bags.mcap_recovery import mcap_is_damaged, recover_mcap
+from proemlc_ros.bags.metadata import BagTopic
+from proemlc_ros.bags.sqlite_file import Row, SqliteFile, is_sound
+from proemlc_ros.errors import BagError
+
+_MAGIC = b'SQLite format 3\0'
+# In the header of a .db3 file, big-endian: bytes per page (1 means 65536), and number of pages.
+_PAGE_SIZE = slice(16, 18)
+_PAGE_COUNT = slice(28, 32)
+# Consecutive numbers without a readable row after which the rest is given up.
+_LARGEST_GAP = 2**20
+_SELECT = ('SELECT id, topic_id, timestamp, data FROM messages NOT INDEXED '
+           'WHERE id >= ? ORDER BY id')
+_TABLES = ('schema', 'metadata', 'topics', 'message_definitions')
+
+
+def is_damaged(file: Path) -> bool:
+    """Tell whether a storage file is damaged; reads all of a .db3 file."""
+    if file.suffix == '.mcap':
+        return mcap_is_damaged(file)
+    try:
+        with closing(_read_only(file)) as database:
+            return not is_sound(database)
+    except sqlite3.Error:
+        return True
+
+
+def recover_copy(file: Path, folder: Path, notes: list[str]) -> Path:
+    """Write the readable messages of a storage file to a new one.
+
+    Args:
+        file: the damaged file; it is not changed.
+        folder: where to put the new one.
+        notes: gets a line with the number of messages.
+
+    Returns:
+        The new file.
+
+    Raises:
+        BagError: no message is readable.
+    """
+    target = folder / f'recovered_{file.name}'
+    if file.suffix == '.mcap':
+        count = recover_mcap(file, target)
+    else:
+        try:
+            count = _recover_sqlite(file, target)
+        except sqlite3.Error as error:
+            raise BagError(f'{file}: nothing in it is readable: {error}') from error
+    if not count:
+        raise BagError(f'{file}: no message in it is readable; record again')
+    notes.append(f'{file.name} is damaged; {count} messages in it are readable')
+    return target
+
+
+def recover_in_place(
+    path: Path, topics: Sequence[BagTopic], is_valid: Callable[[Row], bool]
+) -> int:
+    """Replace a damaged .db3 file of ours by one with all messages that are readable.
+
+    The damaged file stays beside it with the ending `.damaged`.
+
+    Args:
+        path: the damaged file.
+        topics: topics of the bag.
+        is_valid: tells whether the message in a row can be trusted.
+
+    Returns:
+        Number of messages in the new file.
+    """
+    shutil.copyfile(path, path.with_name(f'{path.name}.damaged'))
+    rebuilt = path.with_name(f'{path.name}.rebuilt')
+    rebuilt.unlink(missing_ok=True)
+    trimmed = path.with_name(f'{path.name}.trimmed')
+    with closing(_open_readable(path, trimmed)) as source, closing(
+            SqliteFile.create(rebuilt, topics)) as target:
+        rows = [row for row in readable_rows(source) if is_message(row) and is_valid(row)]
+        target.append(rows)
+    trimmed.unlink(missing_ok=True)
+    # A rollback journal belongs to the damaged file and must not be applied to the new one.
+    path.with_name(f'{path.name}-journal').unlink(missing_ok=True)
+    rebuilt.replace(path)
+    return len(rows)
+
+
+def readable_rows(database: sqlite3.Connection) -> Iterator[Row]:
+    """Yield the rows that can be read, in order of their number, around damaged pages."""
+    start: int | None = 0
+    while start is not None:
+        try:
+            for row in database.execute(_SELECT, (start,)):
+                if row[0] < start:
+                    raise sqlite3.DatabaseError('rows out of order')
+                yield row
+                start = row[0] + 1
+            return
+        except sqlite3.DatabaseError:
+            start = _behind_gap(database, start)
+
+
+def is_message(row: Row) -> bool:
+    """Tell whether a row has the form of a message: numbers, and bytes with the mark of CDR."""
+    _, topic, time, data = row
+    return (isinstance(topic, int) and isinstance(time, int) and isinstance(data, bytes)
+            and data[:2] in (b'\x00\x00', b'\x00\x01'))
+
+
+def _behind_gap(database: sqlite3.Connection, start: int) -> int | None:
+    """Return the first number from which rows can be read again; None: no more can."""
+    step = 1
+    while not _reads_from(database, start + step):
+        step *= 2
+        if step > _LARGEST_GAP:
+            return None
+    low, high = start + step // 2, start + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _reads_from(database, middle) else (middle, high)
+    return high
+
+
+def _reads_from(database: sqlite3.Connection, number: int) -> bool:
+    try:
+        row = database.execute(f'{_SELECT} LIMIT 1', (number,)).fetchone()
+    except sqlite3.DatabaseError:
+        return False
+    return row is None or row[0] >= number
+
+
+def _recover_sqlite(file: Path, target: Path) -> int:
+    with closing(_open_readable(file, target.with_suffix('.trimmed'))) as source, closing(
+            sqlite3.connect(target)) as copy:
+        for name, definition in source.execute('SELECT name, sql FROM sqlite_master').fetchall():
+            if definition and name in (*_TABLES, 'messages'):
+                copy.execute(definition)
+                if name != 'messages':
+                    _copy_table(source, copy, name)
+        rows = (row for row in readable_rows(source) if is_message(row))
+        copy.executemany('INSERT INTO messages VALUES (?, ?, ?, ?)', rows)
+        copy.execute('CREATE INDEX timestamp_idx ON messages (timestamp ASC)')
+        copy.commit()
+        return int(copy.execute('SELECT count(*) FROM messages').fetchone()[0])
+
+
+def _copy_table(source: sqlite3.Connection, copy: sqlite3.Connection, table: str) -> None:
+    try:
+        for row in source.execute(f'SELECT * FROM {table}'):
+            marks = ', '.join('?' * len(row))
+            copy.execute(f'INSERT INTO {table} VALUES ({marks})', row)
+    except sqlite3.Error:
+        if table == 'topics':
+            raise  # Without topics no message can be understood.
+
+
+def _open_readable(file: Path, trimmed: Path) -> sqlite3.Connection:
+    """Open a file; of a cut one, a copy that ends with its last whole page and says so."""
+    with file.open('rb') as stream:
+        header = stream.read(100)
+    page = int.from_bytes(header[_PAGE_SIZE], 'big')
+    page = 65536 if page == 1 else page
+    pages = file.stat().st_size // page if page else 0
+    if not header.startswith(_MAGIC) or pages >= int.from_bytes(header[_PAGE_COUNT], 'big'):
+        return _read_only(file)
+    shutil.copyfile(file, trimmed)
+    with trimmed.open('r+b') as stream:
+        stream.seek(_PAGE_COUNT.start)
+        stream.write(pages.to_bytes(4, 'big'))
+        stream.truncate(pages * page)
+    return _read_only(trimmed)
+
+
+def _read_only(file: Path) -> sqlite3.Connection:
+    # Immutable: a log beside the file was applied before, or cannot be.
+    return sqlite3.connect(f'{file.resolve().as_uri()}?immutable=1', uri=True)
