@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sou
         sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
                     read_annotation if bag.has_our(topic.type) else None)
     for topic in bag.of_type(conversions.EVENT_TYPE):
-        sources.add(topic, lambda message, _: [conversions.event_of(message)],
+        sources.add(topic, partial(_events, bag),
                     read_event if bag.has_our(topic.type) else None)
     if selection.sensors is not None:
         _add_sensors(bag, sources, selection.sensors(bag))
@@ -149,6 +150,14 @@ def _annotation_topics(bag: BagReader, selection: TopicSelection) -> list[BagTop
     if topic.type != conversions.ANNOTATION_TYPE:
         raise BagError(f'{bag.path}: {topic.name} has {topic.type}, not annotations')
     return [topic]
+
+
+def _events(bag: BagReader, message: Any, time: int) -> list[Event]:
+    try:
+        return [conversions.event_of(message)]
+    except ValueError as error:
+        raise BagError(f'{bag.path}: the model event at {time} ns is of the unknown kind '
+                       f'{message.kind}; read it with the version that wrote it') from error
 
 
 def _feature_topic(bag: BagReader, selection: TopicSelection) -> BagTopic | None:

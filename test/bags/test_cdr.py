@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.cdr import read_annotation, read_vector
+from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event, read_vector
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 
 MESSAGES = RosbagsMessages()
 stamps = st.integers(0, 2**31 * 10**9 - 1)
@@ -28,6 +28,11 @@ def features_data(vector, frame_id=''):
 def annotation_data(annotation):
     message = conversions.annotation_message(MESSAGES, annotation)
     return MESSAGES.serialize(message, conversions.ANNOTATION_TYPE)
+
+
+def event_data(event):
+    message = conversions.event_message(MESSAGES, event)
+    return MESSAGES.serialize(message, conversions.EVENT_TYPE)
 
 
 @given(stamps, vectors, texts, texts)
@@ -52,6 +57,33 @@ def test_annotations(stamp, labels, absent, complete, values, extractor, annotat
     np.testing.assert_equal(found.features, expected.features)
 
 
+@given(st.sampled_from(EventKind), stamps, texts, texts, texts)
+@settings(deadline=None)
+def test_events(kind, stamp, label, new_label, file_name):
+    event = Event(kind, stamp, label, new_label, file_name)
+    assert read_event(event_data(event)) == event
+
+
+def test_an_event_of_a_newer_version_is_whole_but_not_read():
+    data = bytearray(event_data(Event(EventKind.LOAD, 5, file_name='kitchen.npz')))
+    assert data.count(EventKind.LOAD) == 2  # Nanoseconds, and kind.
+    data[data.rindex(EventKind.LOAD)] = 200
+    assert is_whole(bytes(data), conversions.EVENT_TYPE)
+    assert read_event(bytes(data)) is None
+
+
+@pytest.mark.parametrize(('type_name', 'data'), [
+    (conversions.FEATURES_TYPE, features_data(StampedVector(5, np.ones(9, np.float32), 'x/1'))),
+    (conversions.ANNOTATION_TYPE, annotation_data(
+        Annotation(5, ('cup', 'red'), ('fork',), False, np.ones(9, np.float32), 'x/1', 'Ada'))),
+    (conversions.EVENT_TYPE, event_data(Event(EventKind.RENAME, 5, 'cup', 'mug', 'm.npz'))),
+])
+def test_no_part_of_a_message_is_whole(type_name, data):
+    assert is_whole(data, type_name)
+    for length in range(len(data)):
+        assert not is_whole(data[:length], type_name), length
+
+
 @given(st.data())
 @settings(deadline=None)
 def test_whatever_is_not_plain_is_left_to_the_library(data):
@@ -64,6 +96,7 @@ def test_whatever_is_not_plain_is_left_to_the_library(data):
     for read, convert, name in (
             (read_annotation, conversions.annotation_of, conversions.ANNOTATION_TYPE),
             (read_vector, conversions.stamped_vector_of, conversions.FEATURES_TYPE)):
+        assert is_whole(changed, name) == (read(changed) is not None)
         found = read(changed)
         if found is not None:
             expected = convert(MESSAGES.deserialize(changed, name))

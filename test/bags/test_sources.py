@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is found in a bag to learn from, and the error where that is not clear."""
 
+from dataclasses import asdict
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Writer
 
+from proemlc_ros import conversions
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import (
@@ -15,7 +19,7 @@ from proemlc_ros.bags.sources import (
     find_sources,
 )
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.errors import BagError, ExtractorError
 
 VALUES = np.arange(3, dtype=np.float32)
@@ -78,6 +82,20 @@ def test_annotations_that_carry_features_need_no_others(tmp_path):
         bag.write_annotation(Annotation(5, ('cup',), features=VALUES), 1)
     ((_, annotation),) = records(tmp_path / 'bag')
     np.testing.assert_array_equal(annotation.features, VALUES)
+
+
+def test_an_event_of_an_unknown_kind(tmp_path):
+    made = RosbagsMessages()
+    with Writer(tmp_path / 'bag', version=9) as writer:
+        for time, topic, type_name, message in (
+                (5, '/annotations', conversions.ANNOTATION_TYPE, conversions.annotation_message(
+                    made, Annotation(5, ('cup',), features=VALUES))),
+                (7, '/events', conversions.EVENT_TYPE, conversions.event_message(
+                    made, SimpleNamespace(**{**asdict(Event(EventKind.UNDO)), 'kind': 200})))):
+            connection = writer.add_connection(topic, type_name, typestore=made.store)
+            writer.write(connection, time, made.serialize(message, type_name))
+    with pytest.raises(BagError, match='at 7 ns is of the unknown kind 200'):
+        records(tmp_path / 'bag')
 
 
 def test_several_sensors_need_a_name(shared):

@@ -1,0 +1,104 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A model directory written by an earlier version: its journal reads, and its model resumes.
+
+`data/earlier_model_directory` was left by a killed process: a journal of 42 entries (complete and
+partial annotations, undo, rename, remove, load), a saved model file, a snapshot after entry 28 and
+the one before it. `expected.json` was written by the same process. These files are never written
+again: they stand for those on robots.
+"""
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import Annotation
+
+DATA = Path(__file__).parent / 'data' / 'earlier_model_directory'
+EXPECTED = json.loads((DATA / 'expected.json').read_text(encoding='utf-8'))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a copy of the model directory."""
+    return shutil.copytree(DATA / 'model_directory', tmp_path / 'model_directory')
+
+
+def resumed(folder):
+    """Resume a model directory as the node does.
+
+    The only function here that knows how the classifier is put together.
+
+    Returns:
+        The model, the number of annotations that can be undone, the number of replayed entries,
+        and the function that takes back the last annotation.
+    """
+    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.model_directory import ModelDirectory
+    from proemlc_ros.classifier.resume import resume
+    from proemlc_ros.classifier.versioned_model import VersionedModel
+    from proemlc_ros.core import ProEMLC
+
+    def new_model():
+        return ProEMLC(hidden_size=16, seed=3)
+
+    directory = ModelDirectory(folder)
+    journal = Journal(directory.journal, RosbagsMessages())
+    model = DurableModel(VersionedModel(new_model()), new_model, directory, journal)
+    report = resume(model)
+    assert (report.notes, report.refused) == ([], 0)
+    return model.pupil.model, len(model.pupil.lessons), report.replayed, model.undo
+
+
+def as_expected(entry):
+    """Return an entry as it stands in expected.json."""
+    record = entry.record
+    if isinstance(record, Annotation):
+        fields = {**record._asdict(), 'features': record.features.tolist()}
+        return {'number': entry.number, 'annotation': json.loads(json.dumps(fields))}
+    return {'number': entry.number, 'event': {**asdict(record), 'kind': record.kind.name}}
+
+
+def test_the_journal_reads_entry_by_entry(folder):
+    journal = Journal(folder / 'journal', RosbagsMessages())
+    assert journal.repairs == []
+    assert [as_expected(entry) for entry in journal.entries()] == EXPECTED['entries']
+    assert journal.last_number == EXPECTED['position']
+
+
+def test_the_journal_reads_as_a_bag(folder):
+    with BagReader(folder / 'journal') as bag:
+        assert bag.count == len(list(bag.messages(bag.topics))) == EXPECTED['position']
+        # The metadata is that of the killed process.
+        assert bag.notes == ['metadata.yaml counts 28 messages, the files hold 42']
+
+
+@pytest.mark.parametrize('snapshots', [2, 1, 0])
+def test_the_model_resumes(folder, snapshots):
+    """From the newest snapshot, from the one before it, and from the journal alone."""
+    for name in ['snapshot.npz', 'snapshot_older.npz'][:2 - snapshots]:
+        (folder / name).unlink()
+    model, _, replayed, _ = resumed(folder)
+    positions = {2: EXPECTED['snapshot_position'], 1: 20, 0: 0}
+    assert replayed == EXPECTED['position'] - positions[snapshots]
+    assert list(model.labels) == EXPECTED['labels']
+    assert list(model.counts) == EXPECTED['counts']
+    assert model.samples == EXPECTED['samples']
+    np.testing.assert_allclose(model.thresholds, EXPECTED['thresholds'], atol=1e-12)
+    np.testing.assert_allclose(
+        model.scores(np.array(EXPECTED['inputs'])), EXPECTED['scores'], atol=1e-9)
+
+
+def test_undo_reaches_behind_the_snapshot(folder):
+    model, undo_entries, _, undo = resumed(folder)
+    assert undo_entries == EXPECTED['undo_entries']
+    for _ in range(undo_entries):
+        undo()
+    assert model.samples == EXPECTED['samples'] - undo_entries
