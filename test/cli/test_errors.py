@@ -96,7 +96,7 @@ MISTAKES = {
     'annotate with another table': ('bag annotate bag table.csv -o new', 'table.csv'),
     'annotate an unknown topic': ('bag annotate bag spans.csv --topic /no -o new', '/no'),
     'annotate the annotations': (
-        'bag annotate bag spans.csv --topic /proemlc/annotations -o new', 'annotations itself'),
+        'bag annotate bag spans.csv --topic /proemlc/annotations -o new', 'of annotations'),
     'annotate into the recording': ('bag annotate bag spans.csv -o bag/new', 'bag/new'),
     'annotate onto an existing recording': ('bag annotate bag spans.csv -o bag', 'bag'),
     'annotate with the end before the start': ('bag annotate bag back.csv -o new', 'back.csv'),

@@ -62,7 +62,7 @@ def test_rejects_are_counted(tmp_path, samples):
 
 
 def test_errors_arrive(tmp_path, samples):
-    with pytest.raises(BagError, match='no such recording'):
+    with pytest.raises(BagError, match='no such bag'):
         run(BagSet([tmp_path / 'none.mcap'], beside=False), Replay(ProEMLC()), '', print)
     make_bag(tmp_path / 'bag', samples)
     (tmp_path / 'bag' / 'metadata.yaml').unlink()
