@@ -97,7 +97,7 @@ def test_the_exit_code_serves_a_ci(proemlc, bag, option, code):
     (['--hidden-size', '0'], 'hidden_size'),
     (['--model', 'none.npz'], 'none.npz'),
     (['--features', '/none'], 'no topic /none'),
-    (['--features', '/proemlc/annotations'], 'no feature vectors'),
+    (['--features', '/proemlc/annotations'], 'not feature vectors'),
     (['--annotations', '/proemlc/features'], 'not annotations'),
     (['--extract', 'scan'], 'TOPIC=EXTRACTOR'),
     (['--compare', 'gone.npz'], 'gone.npz'),
