@@ -46,15 +46,15 @@ def resumed(folder):
     from proemlc_ros.classifier.versioned_model import VersionedModel
     from proemlc_ros.core import ProEMLC
 
-    def new_model():
+    def new_learner():
         return ProEMLC(hidden_size=16, seed=3)
 
     directory = ModelDirectory(folder)
     journal = Journal(directory.journal, RosbagsMessages())
-    model = DurableModel(VersionedModel(new_model()), new_model, directory, journal)
-    report = resume(model)
-    assert (report.notes, report.refused) == ([], 0)
-    return model.pupil.model, len(model.pupil.lessons), report.replayed, model.undo
+    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
+    report = resume(durable)
+    assert (report.notes, report.rejected) == ([], 0)
+    return (durable.model.learner, len(durable.model.undo_stack), report.replayed, durable.undo)
 
 
 def as_expected(entry):
