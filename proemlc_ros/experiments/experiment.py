@@ -88,7 +88,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """What tells the task from all others; the same in a later run."""
+        """Identifier of the task; the same in a later run."""
         plan = self.plan
         return (f'{self.source.name}/{"|".join(self.source.patterns)}/{self.method}/'
                 f'{self.fold} of {plan.folds}/seed {plan.seed}/chunk {plan.chunk}'

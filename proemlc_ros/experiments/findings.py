@@ -180,7 +180,8 @@ def training_times(summaries: Sequence[Summary]) -> str:
     """Return how much longer the chains take to train than ours, and how good either is."""
     lines = []
     for data in dict.fromkeys(one.data for one in summaries):
-        chains = [one for name in _CHAINS for one in pick(summaries, STOCK, data=data, method=name)]
+        chains = [one for name in _CHAINS
+                  for one in pick(summaries, STOCK, data=data, method=name)]
         for ours in (one for variant in (SELECTED, DEFAULT, SMALL)
                      for one in pick(summaries, variant, data=data)[-1:]):
             # Times of different runs say nothing about each other.

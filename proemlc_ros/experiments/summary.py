@@ -51,7 +51,7 @@ class Summary:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells it from the other summaries of an experiment."""
+        """Identifier among the summaries of an experiment."""
         return self.data, self.method, self.variant, self.pattern
 
     @property

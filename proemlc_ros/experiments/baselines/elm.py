@@ -54,12 +54,12 @@ class SequentialELM(Baseline):
         names = [str(column) for column in range(Y.shape[1])]
         size = min(self.hidden_size, len(Y) // 2)
         self.network = OSELM(names, hidden_size=size, seed=self.seed)
-        said = names_of(Y)
+        labels = names_of(Y)
         # Twice the neurons: a block that only just determines them would be ill-conditioned.
         block = min(len(Y), 2 * size)
-        self.network.learn_initial(X[:block], said[:block])
+        self.network.learn_initial(X[:block], labels[:block])
         for row in range(block, len(Y)):
-            self.network.learn(X[row:row + 1], said[row:row + 1])
+            self.network.learn(X[row:row + 1], labels[row:row + 1])
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the raw outputs."""

@@ -28,7 +28,7 @@ _CHAINS = 10
 _SHARE = 2.0 / 3.0
 
 
-class Machine(ClassifierMixin, BaseEstimator):
+class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A binary support vector machine that also takes samples of a single class.
 
     A linear machine is kept as weights and offset with the scaling worked in, a single class as an
