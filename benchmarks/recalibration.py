@@ -26,7 +26,8 @@ from proemlc_ros.core.metrics import hamming_loss
 from proemlc_ros.errors import DataSetError
 from proemlc_ros.evaluation.introduction import parse_pattern
 from proemlc_ros.evaluation.report import Mark, Series, line_chart
-from proemlc_ros.experiments.datasets import DataSet, find_dataset
+from proemlc_ros.evaluation.tables import DataSet
+from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.experiments.protocol import Fold, make_folds, mixed_order
 from proemlc_ros.experiments.stream_run import Stream
 
@@ -72,7 +73,7 @@ def mixed(data: DataSet, fold: Fold) -> Fold:
 def loss(data: DataSet, fold: Fold, pattern: str, formula: str) -> float:
     """Return the error on the test samples after the whole stream."""
     run = Stream(data, fold, pattern).run(
-        {**NETWORK, 'recalibration': formula}, layer_samples=fold.first)
+        {**NETWORK, 'recalibration': formula}, initial=fold.first)
     return hamming_loss(data.Y[fold.test], run.predicted)
 
 
@@ -81,7 +82,7 @@ def figure(data: DataSet, fold: Fold) -> str:
     series, starts = [], []
     for name, pattern, formula in RUNS[:2]:
         run = Stream(data, fold, pattern).run(
-            {**NETWORK, 'recalibration': formula}, curve=True, layer_samples=fold.first)
+            {**NETWORK, 'recalibration': formula}, curve=True, initial=fold.first)
         series.append(Series(name, [point[0] for point in run.curve],
                              [point[1] for point in run.curve]))
         starts = run.starts

@@ -17,14 +17,14 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import STORAGES, make_bag
 from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.info import show_bag
-from proemlc_ros.cli.label_columns import label_columns
 from proemlc_ros.cli.number_types import not_negative, positive, seed
 from proemlc_ros.cli.progress import ProgressBar
+from proemlc_ros.cli.tables import add_label_columns, find_table, read_table
 from proemlc_ros.cli.wording import counted
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
-from proemlc_ros.experiments.datasets import DataSet, find_dataset, read_dataset
+from proemlc_ros.evaluation.tables import DataSet
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +61,7 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
                         help='folder of the new bag')
     parser.add_argument('--pattern', metavar='N+N+...',
                         help='labels introduced per step, such as 4+1+1 (default: all at once)')
-    parser.add_argument('--labels', metavar='NAMES|N', help='label columns of DATA: names '
-                        'separated by commas, or number of last (negative: first) columns')
+    add_label_columns(parser, 'DATA')
     parser.add_argument('--storage', choices=sorted(STORAGES), default='mcap',
                         help='storage format of the new bag (default: mcap)')
     parser.add_argument('--rate', type=positive, default=10.0, metavar='HZ',
@@ -72,8 +71,8 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
 
 
 def _make(args: argparse.Namespace) -> int:
-    data = (find_dataset(args.data, args.name) if args.name
-            else read_dataset(args.data, label_columns(args.labels)))
+    data = (find_table(args.data, args.name) if args.name
+            else read_table(args.data, args.labels))
     count = len(data.label_names)
     sizes = parse_pattern(args.pattern or str(count), count)
     order = introduction_order(data.Y, sizes, args.seed)

@@ -39,7 +39,8 @@ OPTIONAL = {
     'dask': "pip install 'proemlc_ros[dask]'",
     'distributed': "pip install 'proemlc_ros[dask]'",
     'onnxruntime': "pip install 'proemlc_ros[onnx]'",
-    'sklearn': "pip install 'proemlc_ros[evaluation]'",
+    'matplotlib': "pip install 'proemlc_ros[experiments]'",
+    'sklearn': "pip install 'proemlc_ros[experiments]'",
 }
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended

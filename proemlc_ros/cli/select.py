@@ -10,56 +10,53 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.cli.label_columns import label_columns
 from proemlc_ros.cli.model_options import check_folder_of
 from proemlc_ros.cli.number_types import seed
+from proemlc_ros.cli.tables import add_label_columns, read_table
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.report import Page, Series, line_chart
-from proemlc_ros.experiments.datasets import read_dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = (
-        'Chooses hidden neurons, ridge, scaling, direct links and threshold rule for a data set '
-        'from one pass over it, and shows the curve of hidden size against training and '
-        'leave-one-out error.')
-    parser.add_argument('file', type=Path, metavar='FILE', help='a data set, .arff or .csv')
-    parser.add_argument('--labels', metavar='NAMES|N', help='label columns of FILE: names '
-                        'separated by commas, or how many of the last (negative: first) columns')
+        'Selects hidden neurons, ridge, scaling, direct links and threshold rule for a data set '
+        'in one pass, and prints training and leave-one-out error against hidden size.')
+    parser.add_argument('file', type=Path, metavar='FILE', help='data set, .csv or .arff')
+    add_label_columns(parser, 'FILE')
     parser.add_argument('--sizes', default=','.join(map(str, SIZES)), metavar='N,N,...',
                         help='hidden sizes to try (default: %(default)s)')
     parser.add_argument('--samples', type=int, metavar='N',
-                        help='look at the first N samples only, such as an initial block')
+                        help='use the first N samples only (default: all)')
     parser.add_argument('--seed', type=seed, default=0, metavar='N',
                         help='seed of the hidden layer (default: %(default)s)')
     output = parser.add_argument_group('output')
     output.add_argument('--plot', type=Path, metavar='FILE',
-                        help='draw the curve: a picture, .svg, or a page, .html')
+                        help='draw the curve: a picture (.svg) or a page (.html)')
     output.add_argument('--json', type=Path, metavar='FILE',
-                        help="write the chosen settings, by the names of the node's parameters")
+                        help="write the selected settings, by the names of the node's parameters")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Choose, print and write; return the exit code."""
+    """Select, print and write; return the exit code."""
     sizes = _sizes(args.sizes)
     check_folder_of(args.plot, args.json)
     if args.plot and args.plot.suffix.lower() not in ('.svg', '.html'):
         raise ParameterError(f'--plot {args.plot} is neither .svg nor .html')
-    data = read_dataset(args.file, label_columns(args.labels))
+    data = read_table(args.file, args.labels)
     if args.samples is not None:
         if not 2 <= args.samples <= len(data):
             raise ParameterError(f'--samples is {args.samples}; {args.file} has {len(data)}, '
                                  'and at least 2 are needed')
         data = data.subset(np.arange(args.samples))
-    chosen = select_model(data.X, data.Y, sizes=sizes, seed=args.seed)
-    print(chosen.text())
+    selected = select_model(data.X, data.Y, sizes=sizes, seed=args.seed)
+    print(selected.text())
     if args.json:
-        args.json.write_text(json.dumps(chosen.keywords(), indent=2) + '\n', encoding='utf-8')
+        args.json.write_text(json.dumps(selected.keywords(), indent=2) + '\n', encoding='utf-8')
     if args.plot:
-        _plot(chosen, data.name, args.plot)
+        _plot(selected, data.name, args.plot)
     return 0
 
 
@@ -67,15 +64,15 @@ def _sizes(text: str) -> list[int]:
     try:
         sizes = sorted({int(part) for part in text.split(',')})
     except ValueError:
-        raise ParameterError(f'--sizes {text!r} is not a list of whole numbers like 50,100,200'
+        raise ParameterError(f'--sizes {text!r} is not a list of integers like 50,100,200'
                              ) from None
     if sizes[0] < 1:
         raise ParameterError(f'--sizes has {sizes[0]}; a layer has at least one neuron')
     return sizes
 
 
-def _plot(chosen: Selection, name: str, path: Path) -> None:
-    curve = chosen.curve()
+def _plot(selected: Selection, name: str, path: Path) -> None:
+    curve = selected.curve()
     x = [point.options.hidden_size for point in curve]
     svg = line_chart(
         [Series('training', x, [point.training_hamming for point in curve]),
@@ -84,6 +81,6 @@ def _plot(chosen: Selection, name: str, path: Path) -> None:
     if path.suffix.lower() == '.svg':
         path.write_text(svg, encoding='utf-8')
     else:
-        page = Page(f'Model choice for {name}', chosen.summary())
+        page = Page(f'Model selection for {name}', selected.summary())
         page.figure(svg, 'Hamming loss with the samples learnt, and with each left out')
         page.write(path)

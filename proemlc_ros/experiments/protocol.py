@@ -16,12 +16,12 @@ from proemlc_ros.evaluation.introduction import group_of_samples, parse_pattern
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold: which samples are learnt, in which order, and which are tested.
+    """One fold: the training samples in the order of the stream, and the test samples.
 
     Attributes:
-        number: Of the fold, from 0.
-        train: Rows in the order of the stream.
-        test: Rows.
+        number: Number of the fold, from 0.
+        train: Row numbers, in the order of the stream.
+        test: Row numbers.
         first: Samples at the start of the stream that show only labels which every pattern knows
             from the start; they fix the hidden layer.
 
@@ -34,7 +34,7 @@ class Fold:
 
 
 def common_refinement(patterns: Sequence[str], labels: int) -> list[int]:
-    """Return the coarsest pattern that has every group border of several ones.
+    """Return the coarsest pattern that has the group borders of all the given ones.
 
     >>> common_refinement(['5+1', '4+1+1'], 6)
     [4, 1, 1]
@@ -63,8 +63,8 @@ def mixed_order(Y: np.ndarray, sizes: list[int], seed: int,
     Args:
         Y: Indicators.
         sizes: Labels in each group.
-        seed: Of the order of samples.
-        start: The part of the stream that shows only labels of the first group; the others are
+        seed: Seed of the order.
+        start: Share of the stream that shows only labels of the first group; the others are
             introduced at equal distances over the rest. None: as long as every other part.
 
     Returns:
@@ -99,6 +99,6 @@ def make_folds(Y: np.ndarray, patterns: Sequence[str], count: int, seed: int = 0
 
 
 def group_starts(Y: np.ndarray, sizes: list[int]) -> list[int]:
-    """Return for every group but the first the place in a stream where it is introduced."""
+    """Return the position in a stream at which each group after the first is introduced."""
     groups = np.maximum.accumulate(group_of_samples(Y, sizes))
     return [int(np.searchsorted(groups, number)) for number in range(1, len(sizes))]

@@ -13,7 +13,7 @@ import numpy as np
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import hamming_loss
 from proemlc_ros.evaluation.introduction import group_of_labels, parse_pattern
-from proemlc_ros.experiments.datasets import DataSet
+from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.protocol import Fold, group_starts
 
 _CURVE_POINTS = 40
@@ -25,7 +25,7 @@ class StreamRun:
 
     Attributes:
         predicted: Indicators of the test samples.
-        scores: Their scores, a column a label of the data set.
+        scores: Their scores, one column per label of the data set.
         curve: Samples learnt, Hamming loss over all labels, and over the labels of later groups.
         starts: Where in the stream the groups after the first were introduced.
 
@@ -48,7 +48,7 @@ class Stream:
         data: The data set.
         fold: Its stream and its test samples.
         pattern: Which labels are there from the start, and which come together later.
-        chunk: Samples learnt at once after the initial block.
+        chunk: Samples per update after the initial block.
 
     """
 
@@ -69,25 +69,27 @@ class Stream:
         return self._labels_of(0)
 
     def run(self, settings: dict[str, Any], curve: bool = False,
-            layer_samples: int | None = None) -> StreamRun:
+            initial: int | None = None) -> StreamRun:
         """Learn the stream and predict the test samples.
 
         Args:
             settings: Keywords of ProEMLC.
             curve: Whether to measure the test error along the way, outside the timing.
-            layer_samples: How many of the first samples fix the hidden layer; None: the initial
-                block.
+            initial: Samples of the initial block, which fix the hidden layer; None: all before
+                the first new label; 0: no initial block, every sample is learnt as it comes.
 
         """
         model = ProEMLC(**settings, labels=self.first_labels())
-        first = min(self.block, layer_samples or self.block)
+        first = self.block if initial is None else min(self.block, initial)
         points: list[tuple[int, float, float]] = []
-        began = time.process_time()
-        model.learn_initial(self.X[:first], self.names[:first])
-        seconds = time.process_time() - began
+        seconds = 0.0
+        if first:
+            began = time.process_time()
+            model.learn_initial(self.X[:first], self.names[:first])
+            seconds = time.process_time() - began
+            if curve:
+                points.append(self._point(model, first))
         every = max(1, len(self.names) // _CURVE_POINTS)
-        if curve:
-            points.append(self._point(model, first))
         for start, stop in self._steps(first):
             began = time.process_time()
             self._learn(model, start, stop)

@@ -91,7 +91,7 @@ def test_what_goes_wrong_outside_is_one_line(run_command, capsys, error, told):
 
 def test_a_missing_library_names_how_to_get_it(run_command, capsys):
     assert run_command(raising(ModuleNotFoundError('x', name='sklearn.svm'))) == 1
-    assert "pip install 'proemlc_ros[evaluation]'" in capsys.readouterr().err
+    assert "pip install 'proemlc_ros[experiments]'" in capsys.readouterr().err
 
 
 def test_a_fault_of_the_program_is_not_hidden(run_command):

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc select`: prints, draws and writes its choice."""
+"""`proemlc select`: prints, draws and writes the selected settings."""
 
 import json
 
@@ -22,7 +22,7 @@ def table(tmp_path):
     return path
 
 
-def test_choice_is_printed_drawn_and_written(table, tmp_path, capsys):
+def test_selection_is_printed_drawn_and_written(table, tmp_path, capsys):
     picture, settings = tmp_path / 'curve.svg', tmp_path / 'settings.json'
     assert main(['select', str(table), '--sizes', '5,20', '--plot', str(picture),
                  '--json', str(settings)]) == 0
@@ -42,7 +42,7 @@ def test_page_instead_of_a_picture(table, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(('words', 'message'), [
-    (['--sizes', 'many'], 'whole numbers'),
+    (['--sizes', 'many'], 'integers'),
     (['--sizes', '0'], 'at least one'),
     (['--samples', '9999'], '--samples is 9999'),
     (['--labels', 'nobody'], 'nobody'),

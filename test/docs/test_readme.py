@@ -36,22 +36,6 @@ def run_all(lines, folder):
         assert done.returncode == 0, f'{line}\n{done.stdout}\n{done.stderr}'
 
 
-def results_table():
-    """Return the README's table of results, made from docs/results.md."""
-    text = (ROOT / 'docs/results.md').read_text(encoding='utf-8')
-    section = text.partition('## Table II')[2].partition('\n### ')[0]
-    rows = [[cell.strip(' *') for cell in line.strip('|').split('|')]
-            for line in section.splitlines() if line.startswith('|')][2:]
-    printed = {(row[0], row[1]): row for row in rows if row[2] == 'paper, as printed'}
-    ours = {(row[0], row[1]): row for row in rows if row[2] == 'our defaults'}
-    lines = ['| data | labels come | Hamming loss: paper | here | F1: paper | here |',
-             '|---|---|---|---|---|---|']
-    lines += [f'| {data.capitalize()} | {pattern} | {row[3]} | {ours[data, pattern][3]} | '
-              f'{row[7]} | {ours[data, pattern][7]} |'
-              for (data, pattern), row in printed.items() if (data, pattern) in ours]
-    return '\n'.join(lines) + '\n'
-
-
 def fill(message, values):
     """Set the fields of a message; it refuses unknown names and wrong types itself."""
     for name, value in values.items():
@@ -65,11 +49,6 @@ def test_every_line_is_tried_here_or_elsewhere():
     mine = own_commands(README)
     others = [line for line in commands(README) if line.startswith(tuple(TRIED_ELSEWHERE))]
     assert len(mine) + len(others) == len(commands(README))
-
-
-def test_the_results_are_those_of_the_generated_page():
-    assert results_table() in README.read_text(encoding='utf-8'), (
-        f'docs/results.md has changed; the table is now:\n{results_table()}')
 
 
 def test_the_example_in_python_does_what_its_comments_say():

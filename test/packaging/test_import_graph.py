@@ -80,6 +80,14 @@ def test_nothing_but_the_command_line_imports_nodes():
     assert importers <= {'cli/'}
 
 
+def test_the_experiments_are_imported_by_their_command_and_for_arff_files_alone():
+    importers = {path.relative_to(PACKAGE).as_posix() for path in files()
+                 if 'experiments/' in {part_of(module) for module in imports_of(path)
+                                       if module.startswith('proemlc_ros.')}}
+    assert {path for path in importers if not path.startswith('experiments/')} == {
+        'cli/paper.py', 'cli/tables.py'}
+
+
 def test_ros_is_imported_by_nodes_alone():
     for path in files():
         if not path.is_relative_to(PACKAGE / 'nodes'):

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The methods that the paper compares itself with, on top of scikit-learn (an extra)."""
+"""The baselines of the paper, by name; all except ELM and OS-ELM need scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,30 +9,44 @@ from importlib import import_module
 from proemlc_ros.errors import MissingDependencyError
 from proemlc_ros.experiments.baselines.baseline import Baseline
 
-# In the order of the paper's Table III, then the ancestors of the method itself.
-MODULES = {
-    'CC': 'classifier_chain', 'QWML': 'qwml', 'HOMER': 'homer', 'ML-C4.5': 'ml_c45', 'PCT': 'pct',
-    'ML-kNN': 'ml_knn', 'ECC': 'ecc', 'RFML-C4.5': 'rfml_c45', 'RF-PCT': 'rf_pct', 'ELM': 'elm',
-    'OS-ELM': 'os_elm',
+# Module and class of each, in the order of the paper's Table III, then the method's ancestors.
+BASELINES = {
+    'CC': ('svm', 'Chain'),
+    'QWML': ('qwml', 'QuickWeighted'),
+    'HOMER': ('homer', 'Hierarchy'),
+    'ML-C4.5': ('trees', 'EntropyTree'),
+    'PCT': ('trees', 'ClusteringTree'),
+    'ML-kNN': ('ml_knn', 'LabelNeighbours'),
+    'ECC': ('svm', 'EnsembleOfChains'),
+    'RFML-C4.5': ('trees', 'EntropyForest'),
+    'RF-PCT': ('trees', 'ClusteringForest'),
+    'ELM': ('elm', 'BatchELM'),
+    'OS-ELM': ('elm', 'SequentialELM'),
 }
 
 
-def rival_class(name: str) -> type[Baseline]:
-    """Return the class of a rival by its name in MODULES.
+def module_of(name: str) -> str:
+    """Return the full name of the module that a baseline is in."""
+    return f'{__name__}.{BASELINES[name][0]}'
+
+
+def baseline_class(name: str) -> type[Baseline]:
+    """Return the class of a baseline by its name in BASELINES.
 
     Raises:
         MissingDependencyError: scikit-learn is not installed.
 
     """
     try:
-        module = import_module(f'{__name__}.{MODULES[name]}')
+        module = import_module(module_of(name))
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith('sklearn'):
             raise
         raise MissingDependencyError(
-            f'{name} needs scikit-learn; install it with: pip install scikit-learn') from error
-    found: type[Baseline] = module.RIVAL
+            f"{name} needs scikit-learn; install it with: pip install 'proemlc_ros[experiments]'"
+        ) from error
+    found: type[Baseline] = getattr(module, BASELINES[name][1])
     return found
 
 
-__all__ = ['MODULES', 'Baseline', 'rival_class']
+__all__ = ['BASELINES', 'Baseline', 'baseline_class', 'module_of']

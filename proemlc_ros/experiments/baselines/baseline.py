@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every rival offers: fit, scores, and its own way to decide."""
+"""What every baseline offers: fit, scores, and its own decision rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Baseline(ABC):
     Attributes:
         category: As Table III of the paper has it.
         reference: Where the method was described.
-        grid: Settings to choose among, on training data.
+        grid: Settings to select from, on training data.
 
     """
 
@@ -37,7 +37,7 @@ class Baseline(ABC):
         """Return scores (n, labels): about -1 for surely absent, 1 for surely present."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return indicators, decided in the method's own way."""
+        """Return indicators, by the method's own decision rule."""
         return self.scores(X) > 0.0
 
     @classmethod

@@ -120,6 +120,3 @@ def _assign(distances: np.ndarray, room: int) -> np.ndarray:
     for number, group in enumerate(members):
         places[group] = number
     return places
-
-
-RIVAL = Hierarchy

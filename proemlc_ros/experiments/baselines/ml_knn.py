@@ -50,6 +50,3 @@ class LabelNeighbours(Baseline):
 
     def _counts(self, places: np.ndarray) -> np.ndarray:
         return np.array([self.indicators[near].sum(axis=0) for near in places])
-
-
-RIVAL = LabelNeighbours

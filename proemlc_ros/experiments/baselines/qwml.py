@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +18,7 @@ from proemlc_ros.experiments.baselines.svm import Machine, distances, grid_for
 class QuickWeighted(Baseline):
     """Calibrated label ranking with a machine for each pair of labels.
 
-    One more machine a label sets it against a virtual label that separates present from absent
+    One more machine per label sets it against a virtual label that separates present from absent
     ones. A label's votes are the duels it wins; labels with more votes than the virtual label are
     present. The quick vote asks the duels of the label that has lost least so far, until the best
     one is certain, takes it out and goes on until the virtual label comes first.
@@ -45,7 +46,7 @@ class QuickWeighted(Baseline):
             self._train(first, self.labels, X, Y[:, first])
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the votes above the virtual label's, as a part of all duels of a label."""
+        """Return the votes above the virtual label's, as a share of all duels of a label."""
         votes = np.zeros((X.shape[0], self.labels + 1))
         for first, seconds, won in self._outcomes(X):
             votes[:, first] += won.sum(axis=1)
@@ -54,14 +55,13 @@ class QuickWeighted(Baseline):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels that come before the virtual one in the quick vote."""
-        if self.labels > 60:  # one array operation a label is faster than asking pair by pair
+        if self.labels > 60:  # one array operation per label is faster than asking pair by pair
             return super().predict(X)
         outcomes = {(first, second): won[:, place] for first, seconds, won in self._outcomes(X)
                     for place, second in enumerate(seconds)}
         predicted = np.zeros((X.shape[0], self.labels), dtype=bool)
         for row in range(X.shape[0]):
-            chosen = quick_vote(self.labels + 1, lambda first, second, row=row: (
-                None if (first, second) not in outcomes else bool(outcomes[first, second][row])))
+            chosen = quick_vote(self.labels + 1, partial(_duel, outcomes, row))
             predicted[row, chosen] = True
         return predicted
 
@@ -81,6 +81,12 @@ class QuickWeighted(Baseline):
         return grid_for(labels)[-1:] if labels > 40 else grid_for(labels)
 
 
+def _duel(outcomes: Mapping[tuple[int, int], np.ndarray], row: int, first: int,
+          second: int) -> bool | None:
+    won = outcomes.get((first, second))
+    return None if won is None else bool(won[row])
+
+
 def quick_vote(players: int, duel: Callable[[int, int], bool | None]) -> list[int]:
     """Return the players ranked before the last one (the virtual label), best first.
 
@@ -96,18 +102,15 @@ def quick_vote(players: int, duel: Callable[[int, int], bool | None]) -> list[in
     while True:
         # Among equals the virtual label comes first: a label needs more votes than it.
         best = min(left, key=lambda player: (losses[player], player != players - 1))
-        rivals = [other for other in range(players) if not asked[best, other]]
-        if not rivals:
+        opponents = [other for other in range(players) if not asked[best, other]]
+        if not opponents:
             if best == players - 1:
                 return chosen
             chosen.append(best)
             left.discard(best)
             continue
-        other = min(rivals, key=lambda player: losses[player])
+        other = min(opponents, key=lambda player: losses[player])
         asked[best, other] = asked[other, best] = True
         won = duel(min(best, other), max(best, other))
         if won is not None:
             losses[max(best, other) if won else min(best, other)] += 1
-
-
-RIVAL = QuickWeighted

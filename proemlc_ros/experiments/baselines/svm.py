@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The support vector machines inside chains, hierarchies and pairs."""
+"""Support vector machines that many baselines are made of, and the chains of them: CC and ECC."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-# Beyond this many labels one kernel machine a label takes hours; then they are linear.
+from proemlc_ros.experiments.baselines.baseline import Baseline, from_probabilities
+
+# Beyond this many labels one kernel machine per label takes hours; then they are linear.
 MANY_LABELS = 100
 
 SMALL_GRID = ({'kernel': 'rbf', 'C': 10.0}, {'kernel': 'linear', 'C': 1.0},
               {'kernel': 'linear', 'C': 0.1})
 LARGE_GRID = ({'kernel': 'linear', 'C': 0.1}, {'kernel': 'linear', 'C': 0.01})
+_CHAINS = 10
+# Each chain sees this part of the samples, drawn without replacement.
+_SHARE = 2.0 / 3.0
 
 
-class Machine(ClassifierMixin, BaseEstimator):
+class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A binary support vector machine that also takes samples of a single class.
 
     A linear machine is kept as weights and offset with the scaling worked in, a single class as an
@@ -92,3 +98,59 @@ def grid_for(labels: int) -> tuple[dict[str, Any], ...]:
 def _binary(X: Any) -> bool:
     values = X if isinstance(X, np.ndarray) else X.data
     return bool(np.isin(values[:100], (0.0, 1.0)).all())
+
+
+class Chain(Baseline):
+    """One chain of support vector machines, in random order."""
+
+    category = 'SVM'
+    reference = 'Read, Pfahringer, Holmes, Frank: Classifier chains for multi-label ' \
+                'classification. Machine Learning 85, 2011'
+
+    def __init__(self, kernel: str = 'linear', C: float = 1.0, seed: int = 0) -> None:
+        """Keep the settings of the machines."""
+        super().__init__(seed)
+        self.chain = ClassifierChain(Machine(kernel, C), order='random', random_state=seed)
+
+    def fit(self, X: Any, Y: np.ndarray) -> None:
+        """Learn from samples and boolean indicators."""
+        self.chain.fit(X, Y.astype(int))
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the machines' distances."""
+        return np.asarray(self.chain.decision_function(X))
+
+    @classmethod
+    def settings_for(cls, labels: int) -> tuple[dict[str, Any], ...]:
+        """Return the machines worth trying."""
+        return grid_for(labels)
+
+
+class EnsembleOfChains(Baseline):
+    """Ten chains of support vector machines."""
+
+    category = 'SVM'
+    reference = Chain.reference
+
+    def __init__(self, kernel: str = 'linear', C: float = 1.0, seed: int = 0,
+                 chains: int = _CHAINS) -> None:
+        """Keep the settings of the machines and the number of chains."""
+        super().__init__(seed)
+        self.chains = [Chain(kernel, C, seed + number) for number in range(chains)]
+
+    def fit(self, X: Any, Y: np.ndarray) -> None:
+        """Learn from samples and boolean indicators."""
+        random = np.random.default_rng(self.seed)
+        for chain in self.chains:
+            part = np.sort(random.permutation(len(Y))[:max(1, round(_SHARE * len(Y)))])
+            chain.fit(X[part], Y[part])
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the share of chains that name a label, from -1 to 1."""
+        votes = np.mean([chain.predict(X) for chain in self.chains], axis=0)
+        return from_probabilities(votes)
+
+    @classmethod
+    def settings_for(cls, labels: int) -> tuple[dict[str, Any], ...]:
+        """Return the machines worth trying."""
+        return grid_for(labels)[:2]

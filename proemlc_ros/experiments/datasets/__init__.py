@@ -1,8 +1,7 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Multi-label data sets from files: Mulan and MEKA ARFF, and CSV."""
+"""The data sets of the literature: ARFF files and folders of them."""
 
-from proemlc_ros.experiments.datasets.dataset import DataSet
-from proemlc_ros.experiments.datasets.find import find_dataset, read_dataset
+from proemlc_ros.experiments.datasets.mulan import find_dataset, read_dataset
 
-__all__ = ['DataSet', 'find_dataset', 'read_dataset']
+__all__ = ['find_dataset', 'read_dataset']

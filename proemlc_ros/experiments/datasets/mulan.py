@@ -1,11 +1,12 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns of a table are labels, and the data set that follows from it."""
+"""Data sets as Mulan and MEKA keep them: ARFF files, label names in XML, train and test parts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,13 +14,100 @@ import numpy as np
 from scipy import sparse
 
 from proemlc_ros.errors import DataSetError
-from proemlc_ros.experiments.datasets.arff import ArffTable
-from proemlc_ros.experiments.datasets.dataset import DataSet
+from proemlc_ros.evaluation.tables import DataSet, read_csv, select_labels
+from proemlc_ros.experiments.datasets.arff import ArffTable, read_arff
 
 # MEKA states the number of label columns in the relation: "-C 6" the first six, "-C -6" the last.
 _MEKA_COUNT = re.compile(r'-C\s+(-?\d+)')
-_YES = ('1', '1.0', 'true', 'yes', 'y', 't')
-_NO = ('0', '0.0', '-1', 'false', 'no', 'n', 'f')
+_SUFFIXES = ('.arff', '.csv')
+
+
+def read_dataset(path: str | Path, labels: int | Sequence[str] | None = None) -> DataSet:
+    """Read a data set from one file.
+
+    Args:
+        path: An ARFF (Mulan, MEKA; dense or sparse) or CSV file.
+        labels: Names of the label columns, or how many of the last (negative: first) columns are
+            labels; None: a Mulan XML file beside an ARFF file, MEKA's "-C", or the header of a
+            CSV file says it.
+
+    Raises:
+        DataSetError: The file is missing, of another kind or damaged; names file and line.
+
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _SUFFIXES:
+        raise DataSetError(f'{path}: not a data set; expected a .arff or .csv file')
+    if path.suffix.lower() == '.csv':
+        return read_csv(path, labels)
+    table = read_arff(path)
+    label_names = arff_label_names(table, path, labels)
+    return data_set_from_arff(table, path.stem, path, label_names)
+
+
+def find_dataset(directory: str | Path, name: str) -> DataSet:
+    """Find a data set by name in a folder or its subfolder of that name.
+
+    A single file (scene.arff, scene-sparse.arff, scene.csv) is preferred; where there is none,
+    the training file and the test file are joined.
+
+    Args:
+        directory: Folder with data sets.
+        name: Name of the set; capitals do not matter.
+
+    Raises:
+        DataSetError: No such set there, or its files are damaged.
+
+    """
+    directory = Path(directory)
+    stems = _files_by_stem(directory, name)
+    wanted = name.lower()
+    for ending in ('', '-sparse'):
+        if path := stems.get(wanted + ending):
+            return replace(read_dataset(path), name=wanted)
+    for ending in ('', '-sparse'):
+        train, test = stems.get(f'{wanted}-train{ending}'), stems.get(f'{wanted}-test{ending}')
+        if train and test:
+            return concatenate(read_dataset(train), read_dataset(test), wanted)
+    raise DataSetError(
+        f'{directory}: no data set {name!r}; expected {wanted}.arff, {wanted}.csv, or '
+        f'{wanted}-train.arff with {wanted}-test.arff, there or in a folder {wanted}'
+    )
+
+
+def _files_by_stem(directory: Path, name: str) -> dict[str, Path]:
+    if not directory.is_dir():
+        raise DataSetError(f'{directory}: no such folder')
+    folders = [directory] + [
+        child for child in directory.iterdir()
+        if child.is_dir() and child.name.lower() == name.lower()
+    ]
+    return {
+        path.stem.lower(): path
+        for folder in folders
+        for path in sorted(folder.iterdir())
+        if path.suffix.lower() in _SUFFIXES
+    }
+
+
+def concatenate(first: DataSet, second: DataSet, name: str) -> DataSet:
+    """Join two parts of one data set.
+
+    Raises:
+        DataSetError: Their features or labels differ.
+
+    """
+    if first.feature_names != second.feature_names or first.label_names != second.label_names:
+        raise DataSetError(
+            f'the parts {first.name!r} and {second.name!r} have different columns; '
+            'they cannot be parts of one data set'
+        )
+    if sparse.issparse(first.X):
+        features = sparse.vstack([first.X, second.X], format='csr')
+    else:
+        features = np.vstack([first.X, second.X])
+    targets = np.vstack([first.Y, second.Y])
+    return DataSet(name, features, targets, first.label_names, first.feature_names)
 
 
 def labels_from_xml(path: Path) -> list[str]:
@@ -66,28 +154,6 @@ def arff_label_names(
     return select_labels(path, names, labels)
 
 
-def select_labels(path: Path, names: list[str], labels: int | Sequence[str] | None) -> list[str]:
-    """Return the label columns' names for a count or a choice of names.
-
-    Raises:
-        DataSetError: No choice, too large a count, or a name that is no column.
-
-    """
-    if labels is None:
-        raise DataSetError(
-            f'{path}: nothing says which columns are labels; name them, give their number, '
-            'or put a Mulan XML file beside it'
-        )
-    if isinstance(labels, int):
-        if not 0 < abs(labels) < len(names):
-            raise DataSetError(f'{path}: {labels} label columns among {len(names)} columns')
-        return names[-labels:] if labels > 0 else names[:-labels]
-    unknown = [name for name in labels if name not in set(names)]
-    if unknown:
-        raise DataSetError(f'{path}: label {unknown[0]!r} is not a column of the file')
-    return list(labels)
-
-
 def data_set_from_arff(table: ArffTable, name: str, path: Path, labels: list[str]) -> DataSet:
     """Split an ARFF table into features and labels; nominal words become one column each.
 
@@ -99,8 +165,7 @@ def data_set_from_arff(table: ArffTable, name: str, path: Path, labels: list[str
     label_columns = [position[label] for label in labels]
     chosen = set(label_columns)
     feature_columns = [column for column in range(len(table.attributes)) if column not in chosen]
-    Y = table.values[:, label_columns]
-    Y = np.asarray(Y.todense()) if sparse.issparse(Y) else Y
+    Y = _dense(table.values[:, label_columns])
     _check_two_valued(path, Y, labels)
     blocks, feature_names = [], []
     for run, words in _runs(table, feature_columns):
@@ -112,19 +177,6 @@ def data_set_from_arff(table: ArffTable, name: str, path: Path, labels: list[str
     is_sparse = sparse.issparse(table.values)
     X = sparse.hstack(blocks, format='csr') if is_sparse else np.hstack(blocks)
     return DataSet(name, X, Y > 0, labels, feature_names)
-
-
-def indicator(text: str) -> bool:
-    """Read a yes or no of a label column.
-
-    Raises:
-        ValueError: It is neither.
-
-    """
-    word = text.strip().lower()
-    if word in _YES or word in _NO:
-        return word in _YES
-    raise ValueError(f'{text!r} is neither 1 nor 0')
 
 
 def _runs(table: ArffTable, columns: list[int]) -> list[tuple[list[int], bool]]:
@@ -146,10 +198,13 @@ def _feature_block(
     if not words:
         return block, [table.attributes[column].name for column in columns]
     attribute = table.attributes[columns[0]]
-    positions = np.asarray(block.todense()) if sparse.issparse(block) else block
-    hot = (positions == np.arange(len(attribute.values or ()))).astype(float)
+    hot = (_dense(block) == np.arange(len(attribute.values or ()))).astype(float)
     names = [f'{attribute.name}={value}' for value in attribute.values or ()]
     return (sparse.csr_matrix(hot) if sparse.issparse(block) else hot), names
+
+
+def _dense(values: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    return values if isinstance(values, np.ndarray) else np.asarray(values.todense())
 
 
 def _check_two_valued(path: Path, Y: np.ndarray, labels: list[str]) -> None:
@@ -162,7 +217,7 @@ def _check_two_valued(path: Path, Y: np.ndarray, labels: list[str]) -> None:
 
 
 def _xml_beside(path: Path) -> Path | None:
-    """Return the XML file whose name begins the file's own, as scene.xml for scene-train.arff."""
+    """Return the XML file whose name begins the file's: scene.xml for scene-train.arff."""
     stem = path.stem.lower()
     fitting = [xml for xml in path.parent.glob('*.xml') if stem.startswith(xml.stem.lower())]
     return max(fitting, key=lambda xml: len(xml.stem), default=None)

@@ -1,28 +1,73 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""CSV files: a header of column names, then one sample a line."""
+"""Tables of samples with features and labels, and how they are read from CSV files."""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
+from scipy import sparse
 
 from proemlc_ros.errors import DataSetError
-from proemlc_ros.experiments.datasets.columns import indicator, select_labels
-from proemlc_ros.experiments.datasets.dataset import DataSet
 
 # Names of labels in one cell are separated by either; commas already separate the cells.
 _SEPARATORS = str.maketrans({'|': ';'})
 _LISTED = 'labels'
 _PREFIX = 'label:'
+# What a label column may hold, in any case.
+_YES = ('1', '1.0', 'true', 'yes', 'y', 't')
+_NO = ('0', '0.0', '-1', 'false', 'no', 'n', 'f')
 
 # Each row with the number of its line in the file.
 _Rows = list[tuple[int, list[str]]]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Samples with their labels.
+
+    Attributes:
+        name: Short name, such as 'scene'.
+        X: Features, one row per sample: float64, dense or CSR as the file had them.
+        Y: Boolean label indicators, one row per sample, one column per label.
+        label_names: Names of the columns of Y.
+        feature_names: Names of the columns of X.
+
+    """
+
+    name: str
+    X: np.ndarray | sparse.csr_matrix
+    Y: np.ndarray
+    label_names: list[str]
+    feature_names: list[str]
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return int(self.Y.shape[0])
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels per sample."""
+        return float(self.Y.sum(axis=1).mean())
+
+    @property
+    def density(self) -> float:
+        """Cardinality divided by the number of labels."""
+        return self.cardinality / max(1, len(self.label_names))
+
+    def labels(self, row: int) -> list[str]:
+        """Return the names of the labels of one sample."""
+        return [self.label_names[column] for column in np.flatnonzero(self.Y[row])]
+
+    def subset(self, rows: Sequence[int] | np.ndarray) -> DataSet:
+        """Return the data set of the given rows, in their order."""
+        return replace(self, X=self.X[rows], Y=self.Y[rows])
 
 
 def read_csv(path: Path, labels: int | Sequence[str] | None = None) -> DataSet:
@@ -80,8 +125,7 @@ def _with_listed_labels(path: Path, header: list[str], rows: _Rows) -> DataSet:
     Y = np.zeros((len(rows), len(names)), dtype=bool)
     for row, sample in enumerate(listed):
         Y[row, [position[name] for name in sample]] = True
-    data = _data_set(path, header, rows, [_LISTED], Y)
-    return DataSet(data.name, data.X, Y, names, data.feature_names)
+    return replace(_data_set(path, header, rows, [_LISTED], Y), label_names=names)
 
 
 def _data_set(
@@ -118,3 +162,43 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f'{text!r} is not finite')
     return number
+
+
+def select_labels(path: Path, names: list[str], labels: int | Sequence[str] | None) -> list[str]:
+    """Return the names of the label columns.
+
+    Args:
+        path: The file, for errors.
+        names: All columns.
+        labels: Names, or how many of the last (negative: first) columns.
+
+    Raises:
+        DataSetError: `labels` is None, too large, or names something that is not a column.
+
+    """
+    if labels is None:
+        raise DataSetError(
+            f'{path}: nothing says which columns are labels; give their names or their number '
+            '(--labels), or put a Mulan XML file beside it'
+        )
+    if isinstance(labels, int):
+        if not 0 < abs(labels) < len(names):
+            raise DataSetError(f'{path}: {labels} label columns among {len(names)} columns')
+        return names[-labels:] if labels > 0 else names[:-labels]
+    unknown = [name for name in labels if name not in set(names)]
+    if unknown:
+        raise DataSetError(f'{path}: label {unknown[0]!r} is not a column of the file')
+    return list(labels)
+
+
+def indicator(text: str) -> bool:
+    """Read one cell of a label column: 1 or 0, yes or no, true or false.
+
+    Raises:
+        ValueError: It is neither.
+
+    """
+    word = text.strip().lower()
+    if word in _YES or word in _NO:
+        return word in _YES
+    raise ValueError(f'{text!r} is neither 1 nor 0')

@@ -1,0 +1,79 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The README's figures are those of the pages that they come from."""
+
+import re
+
+from pages import ROOT
+
+README = (ROOT / 'README.md').read_text(encoding='utf-8')
+SECTION = README.partition('<!-- results -->')[2].partition('<!-- end of results -->')[0]
+PROSE = ' '.join(line for line in SECTION.splitlines() if not line.startswith('|'))
+
+
+def table(page, heading, columns):
+    """Return the rows of the first table below a heading that has so many columns."""
+    text = (ROOT / 'docs' / page).read_text(encoding='utf-8').partition(f'\n## {heading}')[2]
+    rows = [[cell.strip(' *') for cell in line.strip('|').split('|')]
+            for line in text.partition('\n## ')[0].splitlines() if line.startswith('|')]
+    return [row for row in rows if len(row) == columns and not set(row[0]) == {'-'}]
+
+
+def results_table():
+    """Return the README's table of results, made from docs/results.md."""
+    rows = table('results.md', 'Table II', 11)[1:]
+    found = {run: {(row[0], row[1]): row for row in rows if row[2] == run} for run in (
+        'paper, as printed', 'ours, default settings', 'ours, selected settings')}
+    lines = ['| data | labels come | Hamming loss: paper | default | selected '
+             '| F1: paper | default | selected |', '|---|---|---|---|---|---|---|---|']
+    for data, pattern in found['paper, as printed']:
+        cells = [found[run][data, pattern][column] for column in (3, 7) for run in found]
+        lines.append(f'| {data.capitalize()} | {pattern} | ' + ' | '.join(cells) + ' |')
+    return '\n'.join(lines) + '\n'
+
+
+def streaming_figures():
+    """Return the figures of the sentence on streaming learners, in their order."""
+    rows = {row[0]: row for row in table('benchmarks.md', 'Streaming baselines', 8)[1:]}
+    faster = {name: row[2].rstrip('x') for name, row in rows.items() if row[2]}
+    river = min((value for name, value in faster.items() if name.startswith('river')), key=float)
+    others = sorted((value for name, value in faster.items() if not name.startswith('river')),
+                    key=float)
+    sizes = {re.search(r'(\d+) neurons', name)[1]: '(default)' in name
+             for name in rows if name.startswith('ProEMLC')}
+    text = (ROOT / 'docs/benchmarks.md').read_text(encoding='utf-8')
+    default = re.search(r'the default of (\d+) neurons was ([\d.]+)x river\'s fastest and '
+                        r'(\d+)x to (\d+)x the others', text.replace('\n', ' ')).groups()
+    assert sizes['100'] is False and sizes[default[0]] is True
+    return ['100', river, others[0], others[-1], *default]
+
+
+def numbers(text):
+    return re.findall(r'\d+(?:\.\d+)?', re.sub(r'\bF1\b|Corel5k', '', text))
+
+
+def test_the_table_is_that_of_the_generated_page():
+    assert results_table() in SECTION, (
+        f'docs/results.md has changed; the table is now:\n{results_table()}')
+
+
+def test_every_figure_of_the_text_is_on_its_page():
+    """No other number may stand in the text: each is checked below, in order."""
+    density = table('results.md', 'Table I', 4)[4][-1].split()[0]
+    seeds = {row[0].split()[0]: re.findall(r'[\d.]+', row[3])
+             for row in table('experiments.md', 'What was tried', 4)[1:]}
+    (scene, scene_f1), (medical, medical_f1) = seeds['Scene'], seeds['Medical']
+    unused = [f'{float(scene):.3f}', f'{float(medical):.4f}', f'{float(scene_f1):.3f}',
+              f'{float(medical_f1):.3f}', f'{float(seeds["Corel5k"][0]):.3f}']
+    assert numbers(PROSE) == [density, *unused, *streaming_figures()]
+
+
+def test_both_sizes_are_better_than_every_streaming_baseline():
+    rows = table('benchmarks.md', 'Streaming baselines', 8)[1:]
+    ours = [row for row in rows if row[0].startswith('ProEMLC')]
+    for row in rows:
+        if row not in ours:
+            assert float(row[3]) > float(row[4]) and float(row[5]) < float(row[6]), row
+    # The larger sizes are better still.
+    assert [float(row[3]) for row in ours] == sorted((float(row[3]) for row in ours), reverse=True)
+    assert [float(row[5]) for row in ours] == sorted(float(row[5]) for row in ours)

@@ -1,0 +1,69 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured on one fold."""
+
+import numpy as np
+import pytest
+from toy_data import make_data
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.experiments.protocol import make_folds
+from proemlc_ros.experiments.runs import (
+    PAPER_ORDERS,
+    Conditions,
+    run_baseline,
+    run_default,
+    run_paper,
+    run_selected,
+)
+
+CONDITIONS = Conditions(('2+1+1',), quick=True, curve_pattern='2+1+1')
+
+
+@pytest.fixture(scope='module')
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope='module')
+def fold(data):
+    return make_folds(data.Y, ('2+1+1',), 4)[0]
+
+
+def test_records_hold_the_curve_and_the_introductions(data, fold):
+    record, few, small = run_selected(data, fold, CONDITIONS)
+    assert [one['variant'] for one in (record, few, small)] == [
+        'selected settings', 'least errors', 'small']
+    assert small['model_bytes'] <= record['model_bytes']
+    assert len(record['starts']) == 2 and record['pattern_spread'] < 1e-9
+    samples, overall, late = zip(*record['curve'])
+    assert samples[-1] == len(fold.train)
+    assert overall[-1] == pytest.approx(record['hamming_loss'])
+    assert late[-1] < late[0]
+    assert not few['curve'] and not small['curve']
+
+
+def test_default_settings_are_those_of_a_model_without_arguments(data, fold):
+    record, = run_default(data, fold, CONDITIONS)
+    assert (record['variant'], record['chosen']) == ('default settings', 'ProEMLC()')
+    model = ProEMLC()
+    model.learn(data.X[fold.train], [data.labels(row) for row in fold.train])
+    predicted = [set(names) for names in model.predict(data.X[fold.test])]
+    wrong = sum(len(names ^ set(data.labels(row)))
+                for names, row in zip(predicted, fold.test, strict=True))
+    assert record['hamming_loss'] == pytest.approx(wrong / data.Y[fold.test].size)
+    assert record['pattern_spread'] < 1e-9 and record['curve'][-1][0] == len(fold.train)
+
+
+def test_the_papers_formulas_run_in_three_orders(data, fold):
+    records = run_paper(data, fold, CONDITIONS)
+    assert tuple(record['variant'] for record in records) == PAPER_ORDERS
+    assert [bool(record['curve']) for record in records] == [True, False, False]
+    assert all('sigmoid' in record['chosen'] for record in records)
+
+
+def test_a_baseline_is_measured_with_its_own_rule_and_with_ours(data, fold):
+    own, same = run_baseline(data, fold, 'ELM')
+    assert (own['variant'], same['variant']) == ('stock', 'same rule')
+    assert own['chosen'] == same['chosen'] and own['chosen'].startswith('hidden_size=')
+    assert own['ranking_loss'] == same['ranking_loss'] and np.isfinite(same['threshold'])
