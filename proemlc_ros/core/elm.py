@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proemlc_ros.core.labels import read_names
+from proemlc_ros.core.labels import check_labels
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
@@ -71,24 +71,24 @@ use ProEMLC to learn new ones
 
     def __init__(self, labels: object, **settings: Any) -> None:
         """Fix the labels; the settings are those of ProEMLC, without ridge unless one is given."""
-        super().__init__(labels=read_names(labels), **{**_DEFAULTS, **settings})
+        super().__init__(labels=check_labels(labels), **{**_DEFAULTS, **settings})
 
     def learn(self, X: object, labels: object, absent: object = None,
               complete: object = True) -> tuple[str, ...]:
-        """Learn samples; as ProEMLC, but refuses new labels.
+        """Learn samples; as ProEMLC, but rejects new labels.
 
         Raises:
             UnknownLabelError: when there is one; nothing has changed then.
         """
-        self._read(X, labels, absent, complete)
+        self._check(X, labels, absent, complete)
         return super().learn(X, labels, absent, complete)
 
-    def _read(self, X: object, labels: object, absent: object,
+    def _check(self, X: object, labels: object, absent: object,
               complete: object) -> tuple[Rows, list[SampleLabels]]:
-        rows, annotations = super()._read(X, labels, absent, complete)
-        for said in annotations:
-            for name in said.present + said.absent:
-                if name not in self._stage.labels.columns:
+        rows, annotations = super()._check(X, labels, absent, complete)
+        for annotation in annotations:
+            for name in annotation.present + annotation.absent:
+                if name not in self._state.labels.columns:
                     raise UnknownLabelError(f'OS-ELM knows only its first labels, not {name!r}; '
                                             'use ProEMLC to learn new ones')
         return rows, annotations

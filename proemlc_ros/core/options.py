@@ -8,9 +8,10 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.errors import ParameterError
 
+# Activation functions of random neurons.
+ACTIVATIONS = ('sigmoid', 'relu', 'tanh', 'sine', 'gaussian', 'softplus', 'identity')
 # Neurons around centres drawn from the first samples.
 RADIAL = ('rbf', 'laplacian')
 SCALINGS = ('none', 'standard', 'minmax', 'l2')

@@ -8,7 +8,7 @@ from core_reference import plain, samples
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.exchange import adopt_thresholds, learnt_sums, leave_one_out
+from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums, leave_one_out
 
 X, ANNOTATIONS = samples(120, labels=6)
 PARTS = (slice(0, 50), slice(50, 120))

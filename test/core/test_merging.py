@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros import errors
-from proemlc_ros.core import PartialSums, ProEMLC
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.fleet.merging import learnt_sums
+from proemlc_ros.core.storage import container
 
 X, ANNOTATIONS = samples(120, labels=6)
 
@@ -123,9 +125,9 @@ def test_a_model_is_not_merged_with_itself_or_with_other_widths():
 def test_models_that_forget_merge_by_what_they_still_know():
     settings = {'forgetting': 0.95, 'hidden_size': 8}
     left, right = learnt(plain(**settings), range(60)), learnt(plain(**settings), range(60, 120))
-    parts = [PartialSums.of(model._stage.learner) for model in (left, right)]
+    parts = [learnt_sums(model) for model in (left, right)]
     left.merge(right)
-    sums = PartialSums.of(left._stage.learner)
+    sums = learnt_sums(left)
     np.testing.assert_allclose(sums.gram, parts[0].gram + parts[1].gram, atol=1e-8)
     np.testing.assert_allclose(sums.absent_sum, parts[0].absent_sum + parts[1].absent_sum,
                                atol=1e-8)
@@ -174,7 +176,7 @@ def test_sums_of_partial_annotations_do_not_depend_on_the_split():
 
 def test_sums_and_models_convert_both_ways():
     model = learnt(plain(activation='laplacian', warmup=30), range(100))
-    again = ProEMLC.from_sums(PartialSums.of(model._stage.learner))
+    again = ProEMLC.from_sums(learnt_sums(model))
     np.testing.assert_allclose(again.scores(X), model.scores(X), atol=1e-9)
     np.testing.assert_allclose(again.novelty(X), model.novelty(X), atol=1e-8)
     assert again.predict(X) == model.predict(X)
@@ -208,7 +210,8 @@ def test_calibration_looks_past_samples_that_are_centres():
     others.calibrate(X[40:], ANNOTATIONS[40:])  # the first 40 are the centres
     assert model.to_bytes() == others.to_bytes()
     others.calibrate(X[:40], ANNOTATIONS[:40])  # nothing else to go by
-    assert others._stage.learner.thresholds.observed == 40
+    _, arrays = container.unpack(others.to_bytes())
+    assert arrays['thresholds.numbers'][1] == 40  # samples observed
 
 
 def test_calibration_restores_what_sums_cannot_know():
@@ -225,7 +228,8 @@ def test_calibration_restores_what_sums_cannot_know():
     from proemlc_ros.core.thresholds import best_choice
     present = np.array([[name in said for name in trained.labels] for said in ANNOTATIONS])
     expected = best_choice(left_out, present)
-    assert trained._stage.learner.thresholds.choice == expected
+    said = trained.classify(X[0])
+    assert (said.threshold, said.at_least) == expected
     backwards = ProEMLC.from_sums(sums)
     backwards.calibrate(X[::-1], ANNOTATIONS[::-1])
     assert backwards.predict(X) == trained.predict(X)

@@ -7,6 +7,9 @@ import pytest
 from core_reference import plain, samples, targets_of
 
 from proemlc_ros.core.elm import ELM, OSELM
+from proemlc_ros.core.layer import make_layer
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.storage import container
 from proemlc_ros.errors import InitialBlockError, NotReadyError, UnknownLabelError
 
 X, ANNOTATIONS = samples(60)
@@ -77,7 +80,7 @@ def test_without_ridge_the_initial_block_is_the_pseudo_inverse_solution():
     H = model.hidden(X)
     expected = np.linalg.pinv(H) @ targets_of(ANNOTATIONS, model.labels)  # eq. 5
     np.testing.assert_allclose(model.scores(X), H @ expected, atol=1e-8)
-    np.testing.assert_allclose(model._stage.learner.ridge.beta[:, 1:], expected, atol=1e-8)
+    np.testing.assert_allclose(model.weights, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize('rows', [8, 60])
@@ -88,9 +91,11 @@ def test_a_rank_deficient_initial_block_is_solved_by_the_pseudo_inverse(rows):
     model.learn_initial(block, said)
     H = model.hidden(block)
     beta = np.linalg.pinv(H) @ targets_of(said, model.labels)
-    np.testing.assert_allclose(model._stage.learner.ridge.beta[:, 1:], beta, atol=1e-8)
-    learner = model._stage.learner
-    M = np.column_stack([learner.ridge.gain(unit)[0] for unit in np.eye(30)])
+    np.testing.assert_allclose(model.weights, beta, atol=1e-8)
+    _, arrays = container.unpack(model.to_bytes())
+    M = np.zeros((30, 30))
+    M[np.triu_indices(30)] = arrays['matrix']  # one triangle is stored
+    M += np.triu(M, 1).T
     np.testing.assert_allclose(M, np.linalg.pinv(H.T @ H), rtol=1e-6, atol=1e-6 * np.abs(M).max())
 
 
@@ -111,7 +116,8 @@ def test_the_initial_block_comes_first():
 
 def test_elm_is_eqs_1_to_5():
     elm = ELM(hidden_size=15, seed=3).fit(X, ANNOTATIONS)
-    layer = elm._fitted()._stage.learner.layer
+    layer = make_layer(Options(hidden_size=15, seed=3, activation='sigmoid', scaling='none'), 7,
+                       None)
     W, b = layer.weights, layer.offset
     H = 1.0 / (1.0 + np.exp(-(X @ W + b)))  # g(w x + b)
     beta = np.linalg.inv(H.T @ H) @ H.T @ targets_of(ANNOTATIONS, elm.labels)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 from scipy import sparse
 
-from proemlc_ros.core.sample_filter import SampleFilter, checksum_of_vector, checksums_of_rows
+from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, checksums_of_rows
 
 X = np.random.default_rng(0).normal(size=(3000, 4))
 

@@ -32,8 +32,8 @@ def evidence(count=200, labels=5, empty=0.3):
 
 
 def figures_of_all(scores, present):
-    return {DecisionRule(float(threshold), at_least): judged(DecisionRule(threshold, at_least), scores,
-                                                       present)
+    return {DecisionRule(float(threshold), at_least):
+            judged(DecisionRule(threshold, at_least), scores, present)
             for threshold in CANDIDATES for at_least in (0, 1)}
 
 
@@ -114,7 +114,8 @@ def test_without_evidence_the_best_label_is_named():
 
 def test_labels_not_yet_seen_are_never_predicted():
     scores = np.array([[-np.inf, -0.9], [-np.inf, -np.inf]])
-    np.testing.assert_array_equal(DecisionRule(0.0, 1).decide(scores), [[False, True], [False, False]])
+    np.testing.assert_array_equal(DecisionRule(0.0, 1).decide(scores),
+                                  [[False, True], [False, False]])
     np.testing.assert_array_equal(DecisionRule(0.0, 0).decide(scores), np.zeros((2, 2)))
     assert DecisionRule(0.0, 1).decide(np.zeros((2, 0))).shape == (2, 0)
 

@@ -8,7 +8,7 @@ from core_reference import batch_scores, plain, samples
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.layer import make_layer
 
 X, ANNOTATIONS = samples(90)
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.radial import RadialNeurons, centre_order
 from proemlc_ros.core.metrics.sets import Indicators, f1_example, hamming_loss, indicators
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows, read_rows
-from proemlc_ros.core.selection.candidates import CANDIDATES, with_links
+from proemlc_ros.core.rows import Rows, check_rows
 from proemlc_ros.core.selection.leave_one_out import Array, Centres, Fit, nested_fits
 from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.thresholds import best_choice
@@ -28,6 +27,22 @@ _SCREENING_ROWS, _SCREENING_SIZE = 700, 300
 _FINAL_ROWS, _FINALISTS = 2500, 2
 # The threshold rule settles on fewer samples than the weights need.
 _RULE_ROWS = 1250
+# Direct links add one hidden column a feature; beyond this the recursion would crawl.
+_MOST_LINKS = 2000
+
+# Gaussian answers are nearly dependent and need whitening; Laplacian ones do well without, which
+# saves a product with a square matrix for every sample.
+_RADIAL: tuple[dict[str, Any], ...] = tuple(
+    {'activation': activation, 'scaling': scaling, 'gamma_scale': gamma_scale, 'bias': True,
+     'whiten': activation == 'rbf'}
+    for activation, gamma_scales in (('laplacian', (0.25, 0.5, 1.0)), ('rbf', (0.5, 1.0)))
+    for scaling in ('standard', 'none', 'l2') for gamma_scale in gamma_scales)
+
+_RANDOM: tuple[dict[str, Any], ...] = tuple(
+    {'activation': 'relu', 'scaling': scaling, 'bias': True} for scaling in ('standard', 'l2'))
+
+# The settings that are compared unless others are given.
+CANDIDATES = _RADIAL + _RANDOM
 
 
 def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | None = None,
@@ -61,7 +76,7 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     >>> select_model(X, X > 0, sizes=[5, 20]).best.hidden_size in (5, 20)
     True
     """
-    rows, truth = _read(X, Y)
+    rows, truth = _check(X, Y)
     tried = [dict(candidate) for candidate in (CANDIDATES if candidates is None else candidates)]
     if not tried or not len(sizes) or not len(ridges):
         raise ParameterError('give at least one candidate, one size and one ridge')
@@ -72,7 +87,7 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
     points = [point for best, candidate in screened[:_FINALISTS] for point in search.look(
         candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
-    for candidate in with_links(screened[0][1], rows.shape[1]) if links else ():
+    for candidate in _with_links(screened[0][1], rows.shape[1]) if links else ():
         # Links change how much penalty is needed, so that screening has nothing to say on it.
         points += search.look(candidate, _FINAL_ROWS, sizes, ridges)
     return Selection(points)
@@ -92,6 +107,13 @@ class _Search:
         layer_rows = max(1, int(np.count_nonzero(part < self._first)))
         return try_candidate(self._rows[part], self._truth[part], candidate, sizes, ridges,
                              self._seed, layer_rows)
+
+
+def _with_links(candidate: dict[str, Any], width: int) -> list[dict[str, Any]]:
+    """Return the candidate with direct links added, where the width allows them."""
+    if candidate.get('direct_links', False) or width > _MOST_LINKS:
+        return []
+    return [{**candidate, 'direct_links': True}]
 
 
 def _near(ridge: float, ridges: Sequence[float]) -> list[float]:
@@ -155,8 +177,8 @@ def _judge(options: Options, fit: Fit, T: Array, truth: Indicators) -> Point:
                  threshold=rule.threshold, minimum=rule.at_least)
 
 
-def _read(X: object, Y: object) -> tuple[Rows, Indicators]:
-    rows = read_rows(X, None, 'float64')
+def _check(X: object, Y: object) -> tuple[Rows, Indicators]:
+    rows = check_rows(X, None, 'float64')
     truth = indicators(Y)
     if rows.shape[0] != len(truth):
         raise LengthMismatchError(f'X has {rows.shape[0]} rows, Y {len(truth)}; they must agree')
