@@ -56,8 +56,8 @@ def side_by_side(jobs: dict[str, Callable[[], object]], seconds: float = 0.15,
     return best
 
 
-def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
-    """Measure everything at one size."""
+def time_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
+    """Time everything at one size."""
     subject = Subject(hidden, labels, dtype)
     size = f'{hidden} x {labels}' + (' float32' if dtype == 'float32' else '')
     bar_here = (hidden, labels, dtype) == (*BAR_SIZE, 'float64')
@@ -80,10 +80,10 @@ def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
     ratio = us['chunk'] / 64 / us['learn']
     report(f'chunk of 64 {size}', f'{us["chunk"] / 64:8.1f} us per sample, {ratio:.2f}x a single '
            'one (bar < 1x)', ratio < 1.0)
-    measure_new_labels(subject, size, us['learn'])
+    time_new_labels(subject, size, us['learn'])
 
 
-def measure_new_labels(subject: Subject, size: str, learn_us: float) -> None:
+def time_new_labels(subject: Subject, size: str, learn_us: float) -> None:
     """Time 200 new labels, growth of the arrays included."""
     best = float('inf')
     for turn in range(5):
@@ -96,7 +96,7 @@ def measure_new_labels(subject: Subject, size: str, learn_us: float) -> None:
            '(bar <= 1x)', best <= learn_us)
 
 
-def measure_equations(hidden: int, labels: int) -> None:
+def compare_equations(hidden: int, labels: int) -> None:
     """Compare with the equations in plain NumPy."""
     subject = Subject(hidden, labels)
     took = side_by_side({'ours': subject.learn, 'printed': equations_in_numpy(subject),
@@ -109,7 +109,7 @@ def measure_equations(hidden: int, labels: int) -> None:
            f'{took["outer"] / took["ours"]:.1f}x faster')
 
 
-def measure_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> None:
+def show_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> None:
     """Learn one by one for long and compare with the batch solution."""
     random = np.random.default_rng(1)
     model = ProEMLC(hidden_size=hidden, activation='tanh', scaling='none', ridge=1.0, dtype=dtype)
@@ -119,8 +119,8 @@ def measure_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> N
     for _ in range(updates // 1000):
         X = random.normal(size=(1000, 20)).astype(dtype)
         present = X @ directions > 2.0
-        said = [tuple(itertools.compress(names, row)) for row in present]
-        for x, shown in zip(X, said):
+        annotations = [tuple(itertools.compress(names, row)) for row in present]
+        for x, shown in zip(X, annotations):
             model.learn(x, shown)
         H = model.hidden(X).astype(np.float64)
         gram += H.T @ H
@@ -139,7 +139,7 @@ def resident_megabytes() -> float:
         return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
 
 
-def measure_memory(samples: int) -> None:
+def show_memory(samples: int) -> None:
     """Stream samples and watch the resident memory."""
     random = np.random.default_rng(2)
     model = ProEMLC(hidden_size=50, width=20)
@@ -163,13 +163,13 @@ def main() -> int:
     quick = parser.parse_args().quick
     for hidden, labels in [BAR_SIZE] if quick else itertools.product((200, 1000, 2000),
                                                                      (6, 50, 400)):
-        measure_size(hidden, labels, 'float64', quick)
+        time_size(hidden, labels, 'float64', quick)
     for hidden in [1000] if quick else [200, 1000, 2000]:
-        measure_size(hidden, 50, 'float32', quick)
-    measure_equations(*BAR_SIZE)
-    measure_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
-    measure_drift(20_000, 100, 'float32', None)
-    measure_memory(100_000 if quick else 1_000_000)
+        time_size(hidden, 50, 'float32', quick)
+    compare_equations(*BAR_SIZE)
+    show_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
+    show_drift(20_000, 100, 'float32', None)
+    show_memory(100_000 if quick else 1_000_000)
     print(f'{len(missed)} bars missed' + (': ' + ', '.join(missed) if missed else ''))
     return 1 if missed else 0
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ancestors of Pro-EMLC as its special cases: batch ELM, and OS-ELM with fixed labels."""
+"""The predecessors of Pro-EMLC as its special cases: batch ELM, and OS-ELM with fixed labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import NotReadyError, UnknownLabelError
 
-# What the ancestors are by default: sigmoid neurons, no ridge, the threshold zero.
+# Defaults of the predecessors: sigmoid neurons, no ridge, the threshold zero.
 _DEFAULTS = {'hidden_size': 100, 'activation': 'sigmoid', 'scaling': 'none', 'bias': False,
              'ridge': 0.0, 'threshold': 'zero'}
 
@@ -84,7 +84,7 @@ use ProEMLC to learn new ones
         return super().learn(X, labels, absent, complete)
 
     def _check(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[SampleLabels]]:
+               complete: object) -> tuple[Rows, list[SampleLabels]]:
         rows, annotations = super()._check(X, labels, absent, complete)
         for annotation in annotations:
             for name in annotation.present + annotation.absent:

@@ -23,7 +23,7 @@ from proemlc_ros.errors import ProEMLCError
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
 
-# Samples whose scores are noted together: noting a few takes nearly as long as noting many.
+# Samples whose scores are counted together: a few take nearly as long as many.
 CHUNK = 4 * BLOCK
 
 
@@ -144,7 +144,7 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                  for begin, end in zip([start, *stops], stops)]
         scores, present, leverages = map(np.concatenate, zip(*parts))
         learnt = LearntSamples(scores, present, leverages, squares, learner.layer.masses(hidden))
-        rules, known = _note(learner, learnt, known)
+        rules, known = _count(learner, learnt, known)
         if recorder is not None:
             recorder.record_block(learner, rules, learnt)
         learner.samples += len(hidden)
@@ -207,7 +207,7 @@ def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
     return scores, present[:, 1:], prepared.leverages
 
 
-def _note(learner: Learner, learnt: LearntSamples, known: int) -> tuple[AppliedRules, int]:
+def _count(learner: Learner, learnt: LearntSamples, known: int) -> tuple[AppliedRules, int]:
     """Count the labels of a chunk and learn the thresholds, as if sample by sample.
 
     known: how many labels were known before; of the return value, after.

@@ -21,14 +21,14 @@ from proemlc_ros.core.prediction import PrequentialResult
 from proemlc_ros.core.rows import Rows, check_vector
 from proemlc_ros.core.samples import SampleLabels, check_annotation, check_samples
 from proemlc_ros.core.storage import container
-from proemlc_ros.core.storage.state import dump, restore
+from proemlc_ros.core.storage.state import restore
 from proemlc_ros.errors import MergeError
 
 
 class ProEMLC(ModelReader):
     """A multi-label classifier that learns sample by sample and grows with every new label.
 
-    A random hidden layer feeds linear outputs, one a label, that are at any time the ridge
+    A random hidden layer feeds linear outputs, one per label, that are at any time the ridge
     solution for all samples learnt so far. A label that nobody has mentioned before gets the
     weights that it would have had if it had been known, and absent, from the first sample on.
 
@@ -38,7 +38,7 @@ class ProEMLC(ModelReader):
     >>> model = ProEMLC()
     >>> model.learn([[0.0, 1.0], [1.0, 0.0]], [['cup'], ['cup', 'red']])
     ('cup', 'red')
-    >>> model.learn([5.0, 5.0], ['robot'])  # a label never heard before
+    >>> model.learn([5.0, 5.0], ['robot'])  # a new label
     ('robot',)
     >>> model.labels
     ['cup', 'red', 'robot']
@@ -50,7 +50,7 @@ class ProEMLC(ModelReader):
                  scaling: str = 'standard', direct_links: bool = False,
                  recalibration: str = 'exact', labels: Iterable[str] = (), seed: int = 0,
                  **more: Any) -> None:
-        """Choose the settings.
+        """Make a model that has learnt nothing.
 
         Args:
             hidden_size: number of hidden neurons; of centres for 'rbf'.
@@ -75,9 +75,7 @@ class ProEMLC(ModelReader):
             'hidden_size': hidden_size, 'ridge': ridge, 'activation': activation,
             'scaling': scaling, 'direct_links': direct_links, 'recalibration': recalibration,
             'seed': seed, **more})
-        super().__init__(ModelState(options, LabelColumns(check_labels(labels))))
-        # Whatever the owner wants to find again in a saved model; plain JSON values.
-        self.extra: dict[str, Any] = {}
+        super().__init__(ModelState(options, LabelColumns(check_labels(labels))), {})
 
     # ----- learning -----
 
@@ -87,10 +85,10 @@ class ProEMLC(ModelReader):
 
         Args:
             X: one sample (width,), or rows (n, width), NumPy or scipy.sparse.
-            labels: the names present in the sample; for rows one collection a row.
+            labels: the names present in the sample; for rows one collection per row.
             absent: the names absent from it, likewise; needed only where complete is False.
             complete: whether labels that are not listed are absent (True) or unknown (False); one
-                value, or one a row.
+                value, or one per row.
 
         Returns:
             The labels that are new.
@@ -105,7 +103,7 @@ class ProEMLC(ModelReader):
             known = len(state.labels)
             fixed = state.fixed
             if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
-                # The short way for a robot's sample after sample.
+                # The short way for one dense sample after the other, as a robot learns.
                 fixed.learn_one(check_vector(X, state.width, self.options.dtype),
                                 check_annotation(labels, absent, complete, state.labels.columns))
             else:
@@ -125,7 +123,7 @@ class ProEMLC(ModelReader):
 
     def test_then_train(self, X: object, labels: object, absent: object = None,
                         complete: object = True) -> PrequentialResult:
-        """Learn samples and return what classify() would have said just before each of them.
+        """Learn samples and return what classify() would have returned before each of them.
 
         The same as classify() and learn() in turn, but as fast as learning the rows together.
         """
@@ -148,9 +146,9 @@ class ProEMLC(ModelReader):
 
     def calibrate(self, X: object, labels: object, absent: object = None,
                   complete: object = True) -> None:
-        """Learn the thresholds anew from samples that were learnt, each as if left out.
+        """Learn the thresholds again from samples that were learnt, each as if left out.
 
-        Worth while after partial sums, which see no scores; exact, and in no need of order.
+        Worth while after partial sums, which see no scores; exact in any order.
         """
         with self._lock:
             rows, annotations = self._check(X, labels, absent, complete)
@@ -232,18 +230,6 @@ class ProEMLC(ModelReader):
 
     # ----- storage -----
 
-    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
-        """Write the model to a file, atomically and durably.
-
-        Args:
-            path: of the file; an existing one is replaced.
-            extra: plain JSON values to keep with the model; None: those of the attribute.
-
-        Raises:
-            OSError: when the file cannot be written; an older one is untouched.
-        """
-        container.write_file(path, self.to_bytes(extra))
-
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = container.MAX_BYTES) -> ProEMLC:
         """Return the model that a file holds; it goes on exactly as the saved one would have.
@@ -253,13 +239,6 @@ class ProEMLC(ModelReader):
             OSError: when it cannot be read.
         """
         return cls.from_bytes(container.read_file(path, max_bytes))
-
-    def to_bytes(self, extra: dict[str, Any] | None = None) -> bytes:
-        """Return what save() would write."""
-        with self._lock:
-            header, arrays = dump(self._state)
-            return container.pack({**header, 'extra': self.extra if extra is None else extra},
-                                  arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ProEMLC:
@@ -274,11 +253,10 @@ class ProEMLC(ModelReader):
     @classmethod
     def _of(cls, state: ModelState, extra: dict[str, Any]) -> ProEMLC:
         model = cls.__new__(cls)
-        ModelReader.__init__(model, state)
-        model.extra = extra
+        ModelReader.__init__(model, state, extra)
         return model
 
     def _check(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[SampleLabels]]:
+               complete: object) -> tuple[Rows, list[SampleLabels]]:
         return check_samples(X, labels, absent, complete, self._state.width, self.options.dtype,
-                            self._state.labels.columns)
+                             self._state.labels.columns)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification, choose, novelty_of
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.storage import container
+from proemlc_ros.core.storage.state import dump
 from proemlc_ros.errors import NotReadyError
 
 
@@ -22,10 +26,12 @@ class ModelReader:
 
     Args:
         state: of the model.
+        extra: what the caller wants to keep with a saved model; plain JSON values.
     """
 
-    def __init__(self, state: ModelState) -> None:
+    def __init__(self, state: ModelState, extra: dict[str, Any]) -> None:
         self._state = state
+        self.extra = extra
         self._lock = threading.RLock()
 
     # ----- predictions -----
@@ -158,3 +164,24 @@ class ModelReader:
         """How much memory the arrays of the model take."""
         with self._lock:
             return self._state.memory_bytes
+
+    # ----- storage -----
+
+    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
+        """Write the model to a file, atomically and durably.
+
+        Args:
+            path: of the file; an existing one is replaced.
+            extra: plain JSON values to keep with the model; None: those of the attribute.
+
+        Raises:
+            OSError: when the file cannot be written; an older one is untouched.
+        """
+        container.write_file(path, self.to_bytes(extra))
+
+    def to_bytes(self, extra: dict[str, Any] | None = None) -> bytes:
+        """Return what save() would write."""
+        with self._lock:
+            header, arrays = dump(self._state)
+            return container.pack({**header, 'extra': self.extra if extra is None else extra},
+                                  arrays)

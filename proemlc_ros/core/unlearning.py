@@ -200,5 +200,5 @@ def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
     usable = scores[:, 1:] + learner.labels.handicap
     usable[targets[:, 1:] == 0.0] = -np.inf
     informative = [annotation.complete or bool(annotation.named) for annotation in annotations]
-    thresholds.note_rows(usable[informative], targets[informative, 1:] > 0.0)
+    thresholds.add_rows(usable[informative], targets[informative, 1:] > 0.0)
     thresholds.settle()

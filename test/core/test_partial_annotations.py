@@ -46,18 +46,18 @@ class Literal:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sets(st.sampled_from('abcd')), st.sets(st.sampled_from('abcd')),
                           st.booleans()), min_size=1, max_size=25), st.booleans())
-def test_partial_annotations_follow_their_rules(said, together):
-    said = [(tuple(sorted(present)), tuple(sorted(absent - present)), complete)
-            for present, absent, complete in said]
+def test_partial_annotations_follow_their_rules(annotations, together):
+    annotations = [(tuple(sorted(present)), tuple(sorted(absent - present)), complete)
+                   for present, absent, complete in annotations]
     model = plain(hidden_size=8)
     literal = None
-    X = np.random.default_rng(0).normal(size=(len(said), 3))
+    X = np.random.default_rng(0).normal(size=(len(annotations), 3))
     if together:
-        model.learn(X, [s[0] for s in said], [s[1] for s in said], [s[2] for s in said])
+        model.learn(X, *zip(*annotations))
     else:
-        for x, (present, absent, complete) in zip(X, said):
+        for x, (present, absent, complete) in zip(X, annotations):
             model.learn(x, present, absent, complete)
-    for h, (present, absent, complete) in zip(model.hidden(X), said):
+    for h, (present, absent, complete) in zip(model.hidden(X), annotations):
         literal = literal or Literal(len(h), 1.0)
         literal.learn(h, present, absent, complete)
     assert set(model.labels) == set(literal.sums)

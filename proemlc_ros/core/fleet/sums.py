@@ -85,8 +85,8 @@ class PartialSums:
             complete: object = True) -> None:
         """Add samples, given as to ProEMLC.learn().
 
-        A label that an incomplete annotation leaves unknown counts as neutral: what the model
-        thought of it at that moment is not known here.
+        A label that an incomplete annotation leaves unknown counts as neutral: the score
+        that the model gave it then is not known here.
         """
         rows, annotations = check_samples(X, labels, absent, complete, self.layer.width,
                                          self.options.dtype, self.labels.columns)

@@ -1,21 +1,18 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet's model equals one trained on all data; and so do partial sums."""
+"""A fleet's model equals one trained on all data; what parts of the samples show adds up."""
 
-import pickle
 
 import numpy as np
 import pytest
 from core_reference import batch_scores, plain, samples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.merging import learnt_sums
-from proemlc_ros.core.storage import container
+from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums, leave_one_out
 
 X, ANNOTATIONS = samples(120, labels=6)
+PARTS = (slice(0, 50), slice(50, 120))
 
 
 def learnt(model, rows):
@@ -34,7 +31,7 @@ def test_merged_models_equal_one(settings):
     np.testing.assert_allclose(base.scores(X), batch_scores(base, X, ANNOTATIONS, X), atol=1e-8)
     assert base.samples == 120
     assert dict(zip(base.labels, base.counts)) == {
-        name: sum(name in said for said in ANNOTATIONS) for name in base.labels}
+        name: sum(name in annotation for annotation in ANNOTATIONS) for name in base.labels}
 
 
 def test_a_label_that_one_side_never_met_counts_as_absent_there():
@@ -43,8 +40,8 @@ def test_a_label_that_one_side_never_met_counts_as_absent_there():
     other = base.empty_copy()
     other.learn(X[50:], [('red',)] * 70)
     base.merge(other)
-    said = [('cup',)] * 50 + [('red',)] * 70
-    np.testing.assert_allclose(base.scores(X), batch_scores(base, X, said, X), atol=1e-8)
+    annotations = [('cup',)] * 50 + [('red',)] * 70
+    np.testing.assert_allclose(base.scores(X), batch_scores(base, X, annotations, X), atol=1e-8)
 
 
 def test_neutral_samples_stay_neutral_in_a_merge():
@@ -134,102 +131,59 @@ def test_models_that_forget_merge_by_what_they_still_know():
     left.learn(X[0], ['cup'])  # and goes on
 
 
-@settings(max_examples=40, deadline=None)
-@given(cuts=st.lists(st.integers(1, 119), max_size=5), order=st.randoms(use_true_random=False),
-       partial=st.booleans())
-def test_sums_of_any_split_equal_learning_all(cuts, order, partial):
-    model = plain()
-    edges = [0, *sorted(set(cuts)), 120]
-    parts = []
-    for start, stop in zip(edges, edges[1:]):
-        sums = model.partial_sums(width=7)
-        sums.add(X[start:stop], ANNOTATIONS[start:stop])
-        parts.append(pickle.loads(pickle.dumps(sums)))  # noqa: S301
-    order.shuffle(parts)
-    while len(parts) > 1:  # as a tree reduces them
-        left = parts.pop(0)
-        left.merge(parts.pop(0))
-        parts.append(left)
-    trained = ProEMLC.from_sums(parts[0])
+def trained(**settings) -> ProEMLC:
+    model = plain(threshold='learnt', **settings)
     model.learn(X, ANNOTATIONS)
-    columns = [trained.labels.index(name) for name in model.labels]
-    np.testing.assert_allclose(trained.scores(X)[:, columns], model.scores(X), atol=1e-8)
-    assert trained.samples == 120
-    assert [trained.counts[column] for column in columns] == model.counts
-    trained.unlearn(X[5], ANNOTATIONS[5])
-    trained.learn(X[5], ['new'])
+    return model
 
 
-def test_sums_of_partial_annotations_do_not_depend_on_the_split():
-    rules = {'complete': False, 'absent': [('robot',) if 'robot' not in said else ()
-                                           for said in ANNOTATIONS]}
-    whole = plain().partial_sums(width=7)
-    whole.add(X, ANNOTATIONS, **rules)
-    halves = [plain().partial_sums(width=7) for _ in range(2)]
-    for place, (x, said, absent) in enumerate(zip(X, ANNOTATIONS, rules['absent'])):
-        halves[place % 2].add(x, said, absent, False)
-    halves[0].merge(halves[1])
-    one, two = ProEMLC.from_sums(whole), ProEMLC.from_sums(halves[0])
-    columns = [two.labels.index(name) for name in one.labels]
-    np.testing.assert_allclose(one.scores(X), two.scores(X)[:, columns], atol=1e-8)
+def test_sums_of_models_make_the_model_of_all_samples():
+    total = None
+    for part in PARTS:
+        robot = plain()
+        robot.learn(X[part], ANNOTATIONS[part])
+        sums = learnt_sums(robot)
+        if total is None:
+            total = sums
+        else:
+            total.merge(sums)
+    made = ProEMLC.from_sums(total)
+    together = trained()
+    assert made.samples == 120
+    order = [made.labels.index(name) for name in together.labels]
+    np.testing.assert_allclose(made.scores(X)[:, order], together.scores(X), atol=1e-8)
 
 
-def test_sums_and_models_convert_both_ways():
-    model = learnt(plain(activation='laplacian', warmup=30), range(100))
-    again = ProEMLC.from_sums(learnt_sums(model))
-    np.testing.assert_allclose(again.scores(X), model.scores(X), atol=1e-9)
-    np.testing.assert_allclose(again.novelty(X), model.novelty(X), atol=1e-8)
-    assert again.predict(X) == model.predict(X)
+def test_parts_left_out_say_what_all_say():
+    model, whole = trained(), trained()
+    evidence = leave_one_out(model, X[PARTS[0]], ANNOTATIONS[PARTS[0]])
+    evidence.merge(leave_one_out(model, X[PARTS[1]], ANNOTATIONS[PARTS[1]]))
+    whole.calibrate(X, ANNOTATIONS)
+    adopt_thresholds(model, evidence)
+    np.testing.assert_allclose(model.thresholds, whole.thresholds)
+    assert model.predict(X) == whole.predict(X)
 
 
-def test_sums_need_a_fixed_layer_and_an_order_free_model():
-    with pytest.raises(errors.NotReadyError, match='not fixed yet'):
-        plain(activation='rbf').partial_sums(width=7)
-    with pytest.raises(errors.NotReadyError):
-        plain().partial_sums()
-    with pytest.raises(errors.MergeError, match='forgetting=1'):
-        plain(forgetting=0.9).partial_sums(width=7)
-    with pytest.raises(errors.WidthError):
-        plain().partial_sums(width=7).add(np.ones((2, 3)), [(), ()])
+def test_looking_at_parts_changes_nothing():
+    model = trained()
+    before = model.to_bytes()
+    leave_one_out(model, X[:50], ANNOTATIONS[:50])
+    assert model.to_bytes() == before
 
 
-def test_sums_without_ridge_need_enough_samples():
-    sums = plain(ridge=0.0).partial_sums(width=7)
-    sums.add(X[:5], ANNOTATIONS[:5])
-    with pytest.raises(errors.MergeError, match='do not determine the weights'):
-        ProEMLC.from_sums(sums)
-    sums.add(X, ANNOTATIONS)
-    assert ProEMLC.from_sums(sums).samples == 125
+def test_evidence_is_taken_over_not_shared():
+    model, other = trained(), trained()
+    evidence = leave_one_out(model, X, ANNOTATIONS)
+    adopt_thresholds(model, evidence)
+    before = model.to_bytes()
+    evidence.merge(leave_one_out(other, X, ANNOTATIONS))
+    assert model.to_bytes() == before
 
 
-def test_calibration_looks_past_samples_that_are_centres():
-    model = plain(activation='laplacian', warmup=40, hidden_size=40)
-    model.learn(X, ANNOTATIONS)
-    others = model.copy()
-    model.calibrate(X, ANNOTATIONS)
-    others.calibrate(X[40:], ANNOTATIONS[40:])  # the first 40 are the centres
-    assert model.to_bytes() == others.to_bytes()
-    others.calibrate(X[:40], ANNOTATIONS[:40])  # nothing else to go by
-    _, arrays = container.unpack(others.to_bytes())
-    assert arrays['thresholds.numbers'][1] == 40  # samples observed
-
-
-def test_calibration_restores_what_sums_cannot_know():
-    model = plain(hidden_size=10)
-    sums = model.partial_sums(width=7)
-    sums.add(X, ANNOTATIONS)
-    trained = ProEMLC.from_sums(sums)
-    assert (trained.thresholds == 0.0).all()
-    trained.calibrate(X, ANNOTATIONS)
-    # By hand: refit without each sample.
-    left_out = np.array([batch_scores(trained, np.delete(X, place, axis=0),
-                                      ANNOTATIONS[:place] + ANNOTATIONS[place + 1:],
-                                      X[place:place + 1])[0] for place in range(120)])
-    from proemlc_ros.core.thresholds import best_choice
-    present = np.array([[name in said for name in trained.labels] for said in ANNOTATIONS])
-    expected = best_choice(left_out, present)
-    said = trained.classify(X[0])
-    assert (said.threshold, said.at_least) == expected
-    backwards = ProEMLC.from_sums(sums)
-    backwards.calibrate(X[::-1], ANNOTATIONS[::-1])
-    assert backwards.predict(X) == trained.predict(X)
+def test_a_layer_that_is_not_fixed_is_rejected():
+    waiting = ProEMLC(hidden_size=20)
+    waiting.learn(X[:5], ANNOTATIONS[:5])
+    with pytest.raises(errors.NotReadyError, match='fix_layer'):
+        learnt_sums(waiting)
+    with pytest.raises(errors.NotReadyError, match='nothing has been learnt'):
+        leave_one_out(waiting, X[:5], ANNOTATIONS[:5])

@@ -64,6 +64,10 @@ def test_activations(activation, function):
     np.testing.assert_allclose(values, expected, atol=1e-15)
 
 
+def test_every_activation_that_options_allow_has_its_function():
+    assert tuple(FUNCTIONS) == ACTIVATIONS
+
+
 def test_activations_do_not_overflow():
     for activate in FUNCTIONS.values():
         values = np.array([-1e4, 1e4])
