@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Speed, drift and memory of the learner, one line a measure, each with its bar.
+"""Speed, drift and memory of the learner, one line per metric, each with its bar.
 
 Times are processor times of this thread, the best of several turns in which ours and the yardstick
 alternate, so that other load on the machine matters little. The BLAS runs on one thread.
@@ -56,8 +56,8 @@ def side_by_side(jobs: dict[str, Callable[[], object]], seconds: float = 0.15,
     return best
 
 
-def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
-    """Measure everything at one size."""
+def time_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
+    """Time everything at one size."""
     subject = Subject(hidden, labels, dtype)
     size = f'{hidden} x {labels}' + (' float32' if dtype == 'float32' else '')
     bar_here = (hidden, labels, dtype) == (*BAR_SIZE, 'float64')
@@ -78,25 +78,25 @@ def measure_size(hidden: int, labels: int, dtype: str, quick: bool) -> None:
     report(f'predict() {size}', f'{us["predict"]:8.1f} us, {ratio:.2f}x the bare products{bound}; '
            f'with novelty {us["classify"]:.1f} us', ratio <= 1.5 if bar_here else None)
     ratio = us['chunk'] / 64 / us['learn']
-    report(f'chunk of 64 {size}', f'{us["chunk"] / 64:8.1f} us a sample, {ratio:.2f}x a single '
+    report(f'chunk of 64 {size}', f'{us["chunk"] / 64:8.1f} us per sample, {ratio:.2f}x a single '
            'one (bar < 1x)', ratio < 1.0)
-    measure_new_labels(subject, size, us['learn'])
+    time_new_labels(subject, size, us['learn'])
 
 
-def measure_new_labels(subject: Subject, size: str, learn_us: float) -> None:
+def time_new_labels(subject: Subject, size: str, learn_us: float) -> None:
     """Time 200 new labels, growth of the arrays included."""
     best = float('inf')
     for turn in range(5):
-        model = subject.model.copy()
+        learner = subject.new_learner()
         start = time.thread_time()
         for number in range(200):
-            model._stage.know(f'new {turn} {number}')
+            learner.grow([f'new {turn} {number}'])
         best = min(best, (time.thread_time() - start) / 200 * 1e6)
     report(f'new label {size}', f'{best:8.1f} us, {best / learn_us:.2f}x learning one sample '
            '(bar <= 1x)', best <= learn_us)
 
 
-def measure_equations(hidden: int, labels: int) -> None:
+def compare_equations(hidden: int, labels: int) -> None:
     """Compare with the equations in plain NumPy."""
     subject = Subject(hidden, labels)
     took = side_by_side({'ours': subject.learn, 'printed': equations_in_numpy(subject),
@@ -109,7 +109,7 @@ def measure_equations(hidden: int, labels: int) -> None:
            f'{took["outer"] / took["ours"]:.1f}x faster')
 
 
-def measure_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> None:
+def show_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> None:
     """Learn one by one for long and compare with the batch solution."""
     random = np.random.default_rng(1)
     model = ProEMLC(hidden_size=hidden, activation='tanh', scaling='none', ridge=1.0, dtype=dtype)
@@ -119,15 +119,15 @@ def measure_drift(updates: int, hidden: int, dtype: str, bar: float | None) -> N
     for _ in range(updates // 1000):
         X = random.normal(size=(1000, 20)).astype(dtype)
         present = X @ directions > 2.0
-        said = [tuple(itertools.compress(names, row)) for row in present]
-        for x, shown in zip(X, said):
+        annotations = [tuple(itertools.compress(names, row)) for row in present]
+        for x, shown in zip(X, annotations):
             model.learn(x, shown)
         H = model.hidden(X).astype(np.float64)
         gram += H.T @ H
         order = [names.index(name) for name in model.labels]
         sums += H.T @ np.where(present, 1.0, -1.0)
     expected = np.linalg.solve(gram + np.eye(hidden + 1), sums)[:, order]
-    drift = np.abs(model._stage.learner.ridge.beta[:, 1:] - expected).max()
+    drift = np.abs(model.weights - expected).max()
     bound = f' (bar <= {bar:g})' if bar else ''
     report(f'{updates} updates, {dtype}', f'weights within {drift:.1e} of the batch solution'
            f'{bound}; largest weight {np.abs(expected).max():.2f}',
@@ -139,7 +139,7 @@ def resident_megabytes() -> float:
         return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 1e6
 
 
-def measure_memory(samples: int) -> None:
+def show_memory(samples: int) -> None:
     """Stream samples and watch the resident memory."""
     random = np.random.default_rng(2)
     model = ProEMLC(hidden_size=50, width=20)
@@ -157,19 +157,19 @@ def measure_memory(samples: int) -> None:
 
 
 def main() -> int:
-    """Run all measures; the exit code says whether every bar was met."""
+    """Run all benchmarks; the exit code says whether every bar was met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--quick', action='store_true', help='fewer sizes and shorter streams')
     quick = parser.parse_args().quick
     for hidden, labels in [BAR_SIZE] if quick else itertools.product((200, 1000, 2000),
                                                                      (6, 50, 400)):
-        measure_size(hidden, labels, 'float64', quick)
+        time_size(hidden, labels, 'float64', quick)
     for hidden in [1000] if quick else [200, 1000, 2000]:
-        measure_size(hidden, 50, 'float32', quick)
-    measure_equations(*BAR_SIZE)
-    measure_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
-    measure_drift(20_000, 100, 'float32', None)
-    measure_memory(100_000 if quick else 1_000_000)
+        time_size(hidden, 50, 'float32', quick)
+    compare_equations(*BAR_SIZE)
+    show_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
+    show_drift(20_000, 100, 'float32', None)
+    show_memory(100_000 if quick else 1_000_000)
     print(f'{len(missed)} bars missed' + (': ' + ', '.join(missed) if missed else ''))
     return 1 if missed else 0
 

@@ -11,6 +11,11 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.layer import make_layer
+from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learning import learn_rows
+from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.solving.recursive import RecursiveRidge
 
 WIDTH = 294  # as Scene
 
@@ -24,9 +29,11 @@ class Subject:
         self.model = ProEMLC(hidden_size=hidden, activation='relu', scaling='none', bias=False,
                              ridge=1.0, labels=self.names, dtype=dtype)
         self.X = random.random((256, WIDTH)).astype(dtype)
-        self.said = [tuple(random.choice(self.names, 2, replace=False).tolist()) for _ in self.X]
-        self.model.learn(self.X, self.said)
-        self.learner = self.model._stage.learner
+        self.annotations = [tuple(random.choice(self.names, 2, replace=False).tolist())
+                            for _ in self.X]
+        self.model.learn(self.X, self.annotations)
+        self.ridge = RecursiveRidge(hidden, 1.0, dtype)
+        self.ridge.set_beta(np.zeros((hidden, labels + 1)))
         self.turn = itertools.cycle(range(256))
         self.h = self.model.hidden(self.X)[0]
         self.residual = random.random(labels + 1).astype(dtype)
@@ -36,18 +43,24 @@ class Subject:
         self.symv, self.syr, self.gemv, self.ger = get_blas_funcs(
             ('symv', 'syr', 'gemv', 'ger'), dtype=self.M.dtype)
 
+    def new_learner(self) -> Learner:
+        """Return a learner of this size that has learnt the samples."""
+        options = self.model.options
+        learner = Learner(options, make_layer(options, WIDTH, None), self.names)
+        learn_rows(learner, self.X, [SampleLabels(labels) for labels in self.annotations])
+        return learner
+
     def learn(self) -> None:
         place = next(self.turn)
-        self.model.learn(self.X[place], self.said[place])
+        self.model.learn(self.X[place], self.annotations[place])
 
     def learn_chunk(self) -> None:
-        self.model.learn(self.X[:64], self.said[:64])
+        self.model.learn(self.X[:64], self.annotations[:64])
 
     def recursion(self) -> None:
         """Eqs 8-9 alone, from a hidden row to new weights."""
-        ridge = self.learner.ridge
-        gain, leverage = ridge.gain(self.h)
-        ridge.update(gain, leverage, self.residual - ridge.outputs(self.h))
+        gain, leverage = self.ridge.gain(self.h)
+        self.ridge.update(gain, leverage, self.residual - self.ridge.outputs(self.h))
 
     def four_bare_calls(self) -> None:
         product = self.symv(1.0, self.M, self.h, lower=1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The streaming rivals and ours behind one face: prepare, predict, learn, decode."""
+"""The streaming baselines and ours behind one interface: prepare, predict, learn, decode."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from proemlc_ros.core import ProEMLC
 
-# The default size, and that of rivals with a hidden layer.
+# The default size, and that of baselines with a hidden layer.
 HIDDEN = 500
-# Far smaller, and still far better than the rivals: what the bars are measured with.
+# Far smaller, and still far better than the baselines; the bars hold for it.
 OURS = 'ProEMLC, 100 neurons'
 
 
@@ -34,8 +34,8 @@ class Ours:
     def learn(self, sample: Any) -> None:
         self.model.learn(*sample)
 
-    def decode(self, said: Any) -> list[bool]:
-        return [name in said for name in self.names]
+    def decode(self, predicted: Any) -> list[bool]:
+        return [name in predicted for name in self.names]
 
 
 class River:
@@ -54,8 +54,8 @@ class River:
     def learn(self, sample: Any) -> None:
         self.model.learn_one(*sample)
 
-    def decode(self, said: Any) -> list[bool]:
-        return [bool((said or {}).get(name, False)) for name in self.names]
+    def decode(self, predicted: Any) -> list[bool]:
+        return [bool((predicted or {}).get(name, False)) for name in self.names]
 
 
 class ScikitLearn:
@@ -84,12 +84,14 @@ class ScikitLearn:
         self.model.partial_fit(scaled, y, classes=None if self.ready else self.classes)
         self.ready = True
 
-    def decode(self, said: Any) -> list[bool]:
-        return [False] * len(self.classes) if said is None else [bool(value) for value in said]
+    def decode(self, predicted: Any) -> list[bool]:
+        if predicted is None:
+            return [False] * len(self.classes)
+        return [bool(value) for value in predicted]
 
 
 class Block:
-    """A rival that wants a first block as long as its hidden layer; then one by one."""
+    """A baseline that needs a first block as long as its hidden layer; then one by one."""
 
     def __init__(self, names: list[str], model: Any, new_labels: str, learn: str,
                  first: int) -> None:
@@ -112,8 +114,8 @@ class Block:
             self._learn(*(np.concatenate(part) for part in zip(*self.kept)))
             self.kept = None
 
-    def decode(self, said: Any) -> list[bool]:
-        return [False] * len(self.names) if said is None else (said > 0).tolist()
+    def decode(self, predicted: Any) -> list[bool]:
+        return [False] * len(self.names) if predicted is None else (predicted > 0).tolist()
 
 
 class ScikitElm(Block):
@@ -149,8 +151,8 @@ def river_models(names: list[str]) -> dict[str, Callable[[], River]]:
     }
 
 
-def rivals(names: list[str]) -> dict[str, Callable[[], Any]]:
-    """Return how to make each model; rivals that are not installed are left out, and said so."""
+def peers(names: list[str]) -> dict[str, Callable[[], Any]]:
+    """Return how to make each model; a printed line names those that are not installed."""
     found: dict[str, Callable[[], Any]] = {
         'ProEMLC (500 neurons)': lambda: Ours(names, HIDDEN),
         'ProEMLC, 200 neurons': lambda: Ours(names, 200), OURS: lambda: Ours(names, 100)}

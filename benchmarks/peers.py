@@ -1,11 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streaming rivals on Scene, one sample at a time: predict, then learn.
+"""Streaming baselines on Scene, one sample at a time: predict, then learn.
 
-Every rival is set up as its own documentation shows. Times are processor times of this thread with
-the BLAS on one thread; a rival that would take too long stops after its budget, and is compared
-with ours on the samples it has seen. Ours runs before and after each rival, and the mean of both
-speeds counts, since a shared machine is not as fast at any time.
+Every baseline is set up as its own documentation shows. Times are processor times of this thread
+with the BLAS on one thread; a baseline that would take too long stops after its budget, and is
+compared with ours on the samples it has seen. Ours runs before and after each baseline, and the
+mean of both speeds counts, since the speed of a shared machine varies.
 
     pip install river scikit-learn pyoselm scikit-elm 'dask[distributed]' pandas pyarrow
     python benchmarks/peers.py [--budget SECONDS] [--only NAME]
@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peer_models import OURS, rivals
+from peer_models import OURS, peers
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import f1_example, hamming_loss
@@ -49,20 +49,21 @@ class Result(NamedTuple):
 def run(model: Any, X: np.ndarray, Y: np.ndarray, budget: float) -> Result:
     """Predict and learn each sample in turn, until the budget of seconds is spent."""
     samples = model.prepare(X, Y)
-    said, spent = [], 0.0
+    predicted, spent = [], 0.0
     for sample in samples:
         start = time.thread_time()
-        said.append(model.predict(sample))
+        predicted.append(model.predict(sample))
         model.learn(sample)
         spent += time.thread_time() - start
         if spent > budget:
             break
-    return Result(len(said), len(said) / spent, np.array([model.decode(one) for one in said]),
-                  np.array([one is not None for one in said]))
+    return Result(len(predicted), len(predicted) / spent,
+                  np.array([model.decode(one) for one in predicted]),
+                  np.array([one is not None for one in predicted]))
 
 
 def figures(result: Result, Y: np.ndarray, able: np.ndarray) -> tuple[float, float]:
-    """Return Hamming loss and F1 over the samples that a rival could answer."""
+    """Return Hamming loss and F1 over the samples that a baseline could answer."""
     truth, decided = Y[:len(able)][able], result.decided[:len(able)][able]
     return hamming_loss(truth, decided), f1_example(truth, decided)
 
@@ -93,7 +94,7 @@ def show(results: dict[str, Result], beside: dict[str, float], Y: np.ndarray,
 
 
 def main() -> int:
-    """Run the rivals; the exit code says whether every bar was met."""
+    """Run the baselines; the exit code says whether every bar was met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--budget', type=float, default=20.0, help='seconds for each model')
     parser.add_argument('--only', help='run only models whose name holds this text, and ours')
@@ -103,7 +104,7 @@ def main() -> int:
     order = np.random.default_rng(0).permutation(len(data))
     X, Y = np.ascontiguousarray(data.X[order]), data.Y[order]
     ProEMLC().learn(X[:2], [(), ()])  # imports what a first sample imports
-    makers = rivals(list(data.label_names))
+    makers = peers(list(data.label_names))
     results, beside, new_labels = {}, {}, {}
     before = run(makers[OURS](), X, Y, arguments.budget)
     for name, make in makers.items():

@@ -40,7 +40,7 @@ RUNS = (('formula of the paper', LATE, 'paper'), ('exact', LATE, 'exact'),
 
 
 def main() -> int:
-    """Measure and print one line a run."""
+    """Print the Hamming loss of each run, one line per run."""
     parser = argparse.ArgumentParser(description='Compares formulas for late labels on Scene.')
     parser.add_argument('--folds', type=int, default=10, metavar='N')
     parser.add_argument('--figure', type=Path, metavar='FILE', help='draw the first fold, as SVG')

@@ -1,7 +1,7 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: E402
-"""Model choice in one pass against refitting every point, side by side on Scene.
+"""Model selection in one pass against refitting every point, side by side on Scene.
 
 Both find the leave-one-out scores of the same sizes and ridges. Refitting is timed on a few points
 and samples, each a real ridge solve without the sample, and scaled up to all of them: done in
@@ -31,7 +31,7 @@ from proemlc_ros.experiments.datasets import find_dataset
 
 
 def main() -> None:
-    """Print one line a measure."""
+    """Print one line per metric."""
     parser = argparse.ArgumentParser(description=__doc__)
     root = Path(__file__).resolve().parents[1]
     parser.add_argument('--data', type=Path, default=Path(
@@ -51,7 +51,7 @@ def main() -> None:
     one_pass = time.thread_time() - began
     refits, identity = refit_times(H, T, columns, args.refits, fits)
     points = len(SIZES) * len(RIDGES)
-    print(f'model choice, one pass ({points} points): {one_pass:.2f} s')
+    print(f'model selection, one pass ({points} points): {one_pass:.2f} s')
     print(f'refitting each point without each sample: {refits:.0f} s, {refits / one_pass:.0f}x '
           '(bar: at least 20x)')
     print(f'refitting each point once, left out by the identity: {identity:.2f} s, '
@@ -60,7 +60,7 @@ def main() -> None:
 
 def refit_times(H: np.ndarray, T: np.ndarray, columns: list[int], samples: int,
                 fits: list) -> tuple[float, float]:
-    """Return the time of all refits, and of one fit a point; checks that the scores agree."""
+    """Return the time of all refits, and of one fit per point; checks that the scores agree."""
     refits = identity = 0.0
     ridge = RIDGES[-1]
     for size, fit in zip(columns, fits, strict=True):

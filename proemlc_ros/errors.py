@@ -96,7 +96,7 @@ class LengthMismatchError(InputError):
 
 
 class LabelError(ProEMLCError, ValueError):
-    """A label, or a collection of labels, is not what it should be."""
+    """A label name, or a collection of them, that cannot be used."""
 
 
 class LabelExistsError(LabelError):
@@ -127,7 +127,7 @@ class InitialBlockError(ProEMLCError, ValueError):
 
 
 class NotReadyError(ProEMLCError, ValueError):
-    """The model has not learnt enough for what is asked."""
+    """The model has not learnt enough for the call."""
 
 
 class MergeError(ProEMLCError, ValueError):

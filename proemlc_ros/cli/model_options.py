@@ -14,8 +14,7 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.cli.number_types import not_negative
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.layer.activations import ACTIVATIONS
-from proemlc_ros.core.options import RADIAL, SCALINGS, Options
+from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
 
 _WORDS = {'true': True, 'false': False, 'none': None}

@@ -5,7 +5,6 @@
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.prequential import PrequentialResult
+from proemlc_ros.core.prediction import Classification, PrequentialResult
 
 __all__ = ['Classification', 'Options', 'PrequentialResult', 'PartialSums', 'ProEMLC']

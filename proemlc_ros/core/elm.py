@@ -1,19 +1,19 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ancestors of Pro-EMLC as its special cases: batch ELM, and OS-ELM with fixed labels."""
+"""The predecessors of Pro-EMLC as its special cases: batch ELM, and OS-ELM with fixed labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from proemlc_ros.core.labels import read_names
+from proemlc_ros.core.labels import check_labels
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import NotReadyError, UnknownLabelError
 
-# What the ancestors are by default: sigmoid neurons, no ridge, the threshold zero.
+# Defaults of the predecessors: sigmoid neurons, no ridge, the threshold zero.
 _DEFAULTS = {'hidden_size': 100, 'activation': 'sigmoid', 'scaling': 'none', 'bias': False,
              'ridge': 0.0, 'threshold': 'zero'}
 
@@ -71,24 +71,24 @@ use ProEMLC to learn new ones
 
     def __init__(self, labels: object, **settings: Any) -> None:
         """Fix the labels; the settings are those of ProEMLC, without ridge unless one is given."""
-        super().__init__(labels=read_names(labels), **{**_DEFAULTS, **settings})
+        super().__init__(labels=check_labels(labels), **{**_DEFAULTS, **settings})
 
     def learn(self, X: object, labels: object, absent: object = None,
               complete: object = True) -> tuple[str, ...]:
-        """Learn samples; as ProEMLC, but refuses new labels.
+        """Learn samples; as ProEMLC, but rejects new labels.
 
         Raises:
             UnknownLabelError: when there is one; nothing has changed then.
         """
-        self._read(X, labels, absent, complete)
+        self._check(X, labels, absent, complete)
         return super().learn(X, labels, absent, complete)
 
-    def _read(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[SampleLabels]]:
-        rows, annotations = super()._read(X, labels, absent, complete)
-        for said in annotations:
-            for name in said.present + said.absent:
-                if name not in self._stage.labels.columns:
+    def _check(self, X: object, labels: object, absent: object,
+               complete: object) -> tuple[Rows, list[SampleLabels]]:
+        rows, annotations = super()._check(X, labels, absent, complete)
+        for annotation in annotations:
+            for name in annotation.present + annotation.absent:
+                if name not in self._state.labels.columns:
                     raise UnknownLabelError(f'OS-ELM knows only its first labels, not {name!r}; '
                                             'use ProEMLC to learn new ones')
         return rows, annotations

@@ -91,7 +91,7 @@ def _short(name: str) -> str:
     return repr(name if len(name) <= 40 else name[:40] + '…')
 
 
-def read_names(names: object, what: str = 'labels',
+def check_labels(names: object, what: str = 'labels',
                known: Collection[str] = ()) -> tuple[str, ...]:
     """Return a collection of label names as a tuple without repetitions.
 
@@ -109,17 +109,16 @@ def read_names(names: object, what: str = 'labels',
         raise LabelError(f'{what} is the single text {names!r}; '
                          f'give a collection of names, such as [{names!r}]')
     try:
-        listed: tuple[object, ...] = tuple(names)  # type: ignore[arg-type]
+        checked = [name if type(name) is str and name in known else _check_in(name, what)
+                   for name in names]  # type: ignore[attr-defined]
     except TypeError as error:
         raise LabelError(f'{what} is {names!r}; give a collection of names') from error
-    checked = [name if type(name) is str and name in known else _read_name(name, what)
-               for name in listed]
     if isinstance(names, (set, frozenset)):
         checked.sort()
     return tuple(checked if len(checked) < 2 else dict.fromkeys(checked))
 
 
-def _read_name(name: object, what: str) -> str:
+def _check_in(name: object, what: str) -> str:
     if not isinstance(name, str):
         raise LabelError(f'{what} holds {name!r}, which is not text; give names as text')
     return check_label(name)

@@ -11,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.fleet.merging import merge_stages
+from proemlc_ros.core.fleet.merging import merge_states
 from proemlc_ros.core.fleet.sums import PartialSums
-from proemlc_ros.core.labels import LabelColumns, check_label, read_names
+from proemlc_ros.core.labels import LabelColumns, check_label, check_labels
+from proemlc_ros.core.model_reader import ModelReader
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prequential import PrequentialResult
-from proemlc_ros.core.readable import ModelReader
-from proemlc_ros.core.rows import Rows, read_vector
-from proemlc_ros.core.samples import SampleLabels, read_annotation, read_samples
-from proemlc_ros.core.storage import container, state
+from proemlc_ros.core.prediction import PrequentialResult
+from proemlc_ros.core.rows import Rows, check_vector
+from proemlc_ros.core.samples import SampleLabels, check_annotation, check_samples
+from proemlc_ros.core.storage import container
+from proemlc_ros.core.storage.state import restore
 from proemlc_ros.errors import MergeError
 
 
 class ProEMLC(ModelReader):
     """A multi-label classifier that learns sample by sample and grows with every new label.
 
-    A random hidden layer feeds linear outputs, one a label, that are at any time the ridge
+    A random hidden layer feeds linear outputs, one per label, that are at any time the ridge
     solution for all samples learnt so far. A label that nobody has mentioned before gets the
     weights that it would have had if it had been known, and absent, from the first sample on.
 
@@ -37,7 +38,7 @@ class ProEMLC(ModelReader):
     >>> model = ProEMLC()
     >>> model.learn([[0.0, 1.0], [1.0, 0.0]], [['cup'], ['cup', 'red']])
     ('cup', 'red')
-    >>> model.learn([5.0, 5.0], ['robot'])  # a label never heard before
+    >>> model.learn([5.0, 5.0], ['robot'])  # a new label
     ('robot',)
     >>> model.labels
     ['cup', 'red', 'robot']
@@ -49,7 +50,7 @@ class ProEMLC(ModelReader):
                  scaling: str = 'standard', direct_links: bool = False,
                  recalibration: str = 'exact', labels: Iterable[str] = (), seed: int = 0,
                  **more: Any) -> None:
-        """Choose the settings.
+        """Make a model that has learnt nothing.
 
         Args:
             hidden_size: number of hidden neurons; of centres for 'rbf'.
@@ -74,9 +75,7 @@ class ProEMLC(ModelReader):
             'hidden_size': hidden_size, 'ridge': ridge, 'activation': activation,
             'scaling': scaling, 'direct_links': direct_links, 'recalibration': recalibration,
             'seed': seed, **more})
-        super().__init__(ModelState(options, LabelColumns(read_names(labels))))
-        # Whatever the owner wants to find again in a saved model; plain JSON values.
-        self.extra: dict[str, Any] = {}
+        super().__init__(ModelState(options, LabelColumns(check_labels(labels))), {})
 
     # ----- learning -----
 
@@ -86,10 +85,10 @@ class ProEMLC(ModelReader):
 
         Args:
             X: one sample (width,), or rows (n, width), NumPy or scipy.sparse.
-            labels: the names present in the sample; for rows one collection a row.
+            labels: the names present in the sample; for rows one collection per row.
             absent: the names absent from it, likewise; needed only where complete is False.
             complete: whether labels that are not listed are absent (True) or unknown (False); one
-                value, or one a row.
+                value, or one per row.
 
         Returns:
             The labels that are new.
@@ -100,16 +99,16 @@ class ProEMLC(ModelReader):
             InitialBlockError: when ridge is 0 and there was no initial block.
         """
         with self._lock:
-            stage = self._stage
-            known = len(stage.labels)
-            fixed = stage.fixed
+            state = self._state
+            known = len(state.labels)
+            fixed = state.fixed
             if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
-                # The short way for a robot's sample after sample.
-                fixed.learn_one(read_vector(X, stage.width, self.options.dtype),
-                                read_annotation(labels, absent, complete, stage.labels.columns))
+                # The short way for one dense sample after the other, as a robot learns.
+                fixed.learn_one(check_vector(X, state.width, self.options.dtype),
+                                check_annotation(labels, absent, complete, state.labels.columns))
             else:
-                stage.learn(*self._read(X, labels, absent, complete))
-            return tuple(stage.labels.names[known:])
+                state.learn(*self._check(X, labels, absent, complete))
+            return tuple(state.labels.names[known:])
 
     def learn_initial(self, X: object, labels: object) -> tuple[str, ...]:
         """Learn an initial block of complete annotations, before anything else (eqs 10-12).
@@ -118,19 +117,19 @@ class ProEMLC(ModelReader):
         pseudo-inverse solution (eq. 5).
         """
         with self._lock:
-            known = len(self._stage.labels)
-            self._stage.learn_initial(*self._read(X, labels, None, True))
-            return tuple(self._stage.labels.names[known:])
+            known = len(self._state.labels)
+            self._state.learn_initial(*self._check(X, labels, None, True))
+            return tuple(self._state.labels.names[known:])
 
     def test_then_train(self, X: object, labels: object, absent: object = None,
                         complete: object = True) -> PrequentialResult:
-        """Learn samples and return what classify() would have said just before each of them.
+        """Learn samples and return what classify() would have returned before each of them.
 
         The same as classify() and learn() in turn, but as fast as learning the rows together.
         """
         with self._lock:
-            rows, annotations = self._read(X, labels, absent, complete)
-            return self._stage.test_then_train(rows, annotations)
+            rows, annotations = self._check(X, labels, absent, complete)
+            return self._state.test_then_train(rows, annotations)
 
     def unlearn(self, X: object, labels: object, absent: object = None,
                 complete: object = True) -> None:
@@ -143,22 +142,22 @@ class ProEMLC(ModelReader):
             UnlearnError: when a sample was never learnt so; the model is as before.
         """
         with self._lock:
-            self._stage.unlearn(*self._read(X, labels, absent, complete))
+            self._state.unlearn(*self._check(X, labels, absent, complete))
 
     def calibrate(self, X: object, labels: object, absent: object = None,
                   complete: object = True) -> None:
-        """Learn the thresholds anew from samples that were learnt, each as if left out.
+        """Learn the thresholds again from samples that were learnt, each as if left out.
 
-        Worth while after partial sums, which see no scores; exact, and in no need of order.
+        Worth while after partial sums, which see no scores; exact in any order.
         """
         with self._lock:
-            rows, annotations = self._read(X, labels, absent, complete)
-            self._stage.calibrate(rows, annotations)
+            rows, annotations = self._check(X, labels, absent, complete)
+            self._state.calibrate(rows, annotations)
 
     def fix_layer(self) -> None:
         """Fix a hidden layer that waits for more first samples, with those that have come."""
         with self._lock:
-            self._stage.fix()
+            self._state.fix()
 
     # ----- labels -----
 
@@ -171,8 +170,8 @@ class ProEMLC(ModelReader):
             LabelError: when the new name is not usable.
         """
         with self._lock:
-            known = self._stage.labels.find(name)
-            self._stage.rename(known, check_label(new_name))
+            known = self._state.labels.find(name)
+            self._state.rename(known, check_label(new_name))
 
     def remove_label(self, name: str) -> None:
         """Forget a label; the others stay as they are.
@@ -181,7 +180,7 @@ class ProEMLC(ModelReader):
             UnknownLabelError: when there is no such label.
         """
         with self._lock:
-            self._stage.remove(self._stage.labels.find(name))
+            self._state.remove(self._state.labels.find(name))
 
     # ----- several models -----
 
@@ -199,7 +198,7 @@ class ProEMLC(ModelReader):
             raise MergeError('a model cannot be merged with itself; its samples would count twice')
         theirs = other.copy()
         with self._lock:
-            merge_stages(self._stage, theirs._stage)
+            merge_states(self._state, theirs._state)
 
     def partial_sums(self, width: int | None = None) -> PartialSums:
         """Return sums without samples for this hidden layer, to be filled elsewhere.
@@ -210,38 +209,26 @@ class ProEMLC(ModelReader):
             NotReadyError: when the hidden layer is not fixed yet.
         """
         with self._lock:
-            return PartialSums.empty(self.options, self._stage.layer_for(width))
+            return PartialSums.empty(self.options, self._state.layer_for(width))
 
     @classmethod
     def from_sums(cls, sums: PartialSums) -> ProEMLC:
         """Return a model that has learnt the samples of partial sums."""
-        stage = ModelState(sums.options, LabelColumns())
-        stage.learner, stage.width, stage.warmup = sums.to_learner(), sums.layer.width, None
-        return cls._of(stage, {})
+        state = ModelState(sums.options, LabelColumns())
+        state.learner, state.width, state.warmup = sums.to_learner(), sums.layer.width, None
+        return cls._of(state, {})
 
     def copy(self) -> ProEMLC:
         """Return an independent copy."""
         with self._lock:
-            return self._of(self._stage.copy(), deepcopy(self.extra))
+            return self._of(self._state.copy(), deepcopy(self.extra))
 
     def empty_copy(self) -> ProEMLC:
         """Return a model with the same settings and hidden layer that has learnt nothing."""
         with self._lock:
-            return self._of(self._stage.emptied(), {})
+            return self._of(self._state.empty_copy(), {})
 
     # ----- storage -----
-
-    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
-        """Write the model to a file, atomically and durably.
-
-        Args:
-            path: of the file; an existing one is replaced.
-            extra: plain JSON values to keep with the model; None: those of the attribute.
-
-        Raises:
-            OSError: when the file cannot be written; an older one is untouched.
-        """
-        container.write_file(path, self.to_bytes(extra))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = container.MAX_BYTES) -> ProEMLC:
@@ -253,31 +240,23 @@ class ProEMLC(ModelReader):
         """
         return cls.from_bytes(container.read_file(path, max_bytes))
 
-    def to_bytes(self, extra: dict[str, Any] | None = None) -> bytes:
-        """Return what save() would write."""
-        with self._lock:
-            header, arrays = state.dump(self._stage)
-            return container.pack({**header, 'extra': self.extra if extra is None else extra},
-                                  arrays)
-
     @classmethod
     def from_bytes(cls, data: bytes) -> ProEMLC:
         """Return the model that to_bytes() was called on."""
         header, arrays = container.unpack(data)
-        return cls._of(state.restore(header, arrays), header.get('extra', {}))
+        return cls._of(restore(header, arrays), header.get('extra', {}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as a model file."""
         return type(self).from_bytes, (self.to_bytes(),)
 
     @classmethod
-    def _of(cls, stage: ModelState, extra: dict[str, Any]) -> ProEMLC:
+    def _of(cls, state: ModelState, extra: dict[str, Any]) -> ProEMLC:
         model = cls.__new__(cls)
-        ModelReader.__init__(model, stage)
-        model.extra = extra
+        ModelReader.__init__(model, state, extra)
         return model
 
-    def _read(self, X: object, labels: object, absent: object,
-              complete: object) -> tuple[Rows, list[SampleLabels]]:
-        return read_samples(X, labels, absent, complete, self._stage.width, self.options.dtype,
-                            self._stage.labels.columns)
+    def _check(self, X: object, labels: object, absent: object,
+               complete: object) -> tuple[Rows, list[SampleLabels]]:
+        return check_samples(X, labels, absent, complete, self._state.width, self.options.dtype,
+                             self._state.labels.columns)

@@ -1,19 +1,20 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a model stands: nothing learnt, warming up, or with its hidden layer fixed."""
+"""The state of a model: nothing learnt, warming up, or with its hidden layer fixed."""
 
 from __future__ import annotations
 
 from proemlc_ros.core.labels import LabelColumns
+from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
-from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prequential import PrequentialRecorder, PrequentialResult
+from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.unlearning import calibrate, unlearn_rows
-from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
 
 
@@ -21,10 +22,13 @@ class ModelState:
     """Makes the learner when the first samples come, and again while the layer is provisional.
 
     Every change is complete or, when an error is raised, has not happened.
+
+    Args:
+        options: settings.
+        labels: known from the start.
     """
 
     def __init__(self, options: Options, labels: LabelColumns) -> None:
-        """Start with nothing learnt; labels: known from the start."""
         self.options = options
         self.width = options.width
         self.first_labels = labels
@@ -50,7 +54,7 @@ class ModelState:
         if self.warmup is not None:
             self._learn_warming_up(self.warmup, rows, annotations)
         elif self.learner is not None:
-            self.learner.learn_rows(rows, annotations)
+            learn_rows(self.learner, rows, annotations)
         else:
             self._start(make_layer(self.options, rows.shape[1], None), rows, annotations)
 
@@ -65,33 +69,34 @@ class ModelState:
             self._start(layer, rows, annotations)
         else:
             learner = Learner(self.options, layer, self.labels.names)
-            learner.learn_pseudo_inverse(rows, annotations)
+            learn_pseudo_inverse(learner, rows, annotations)
             self.learner, self.width = learner, rows.shape[1]
         self.warmup = None
 
     def test_then_train(self, rows: Rows, annotations: list[SampleLabels]) -> PrequentialResult:
-        """Learn samples and return what was said about each just before."""
-        trial = PrequentialRecorder()
+        """Learn samples and return the prediction for each from just before it was learnt."""
+        recorder = PrequentialRecorder()
         # One by one while the layer may change; on a copy, since an error must change nothing.
-        stage = self if self.fixed is not None else self.copy()
+        state = self if self.fixed is not None else self.copy()
         start = 0
-        while stage.fixed is None and start < rows.shape[0]:
-            stage._try_one(trial, rows[start:start + 1], annotations[start])
+        while state.fixed is None and start < rows.shape[0]:
+            state._test_then_train_one(recorder, rows[start:start + 1], annotations[start])
             start += 1
-        if start < rows.shape[0] and stage.learner is not None:
-            stage.learner.learn_rows(rows[start:], annotations[start:], trial)
-        self.__dict__.update(stage.__dict__)
-        return trial.outcome(len(self.labels))
+        if start < rows.shape[0] and state.learner is not None:
+            learn_rows(state.learner, rows[start:], annotations[start:], recorder)
+        self.__dict__.update(state.__dict__)
+        return recorder.result(len(self.labels))
 
-    def _try_one(self, trial: PrequentialRecorder, row: Rows, said: SampleLabels) -> None:
+    def _test_then_train_one(self, recorder: PrequentialRecorder, row: Rows,
+                             annotation: SampleLabels) -> None:
         if self.learner is None:
-            trial.record_nothing(len(self.labels))
+            recorder.record_nothing(len(self.labels))
         else:
             hidden = self.learner.layer.rows(row)[0]
             _, leverage = self.learner.ridge.gain(hidden)
-            trial.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
-                         leverage, hidden)
-        self.learn(row, [said])
+            recorder.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
+                            leverage, hidden)
+        self.learn(row, [annotation])
 
     def unlearn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Take samples back, the last one first."""
@@ -110,14 +115,14 @@ class ModelState:
         self._learn_again(left)
 
     def calibrate(self, rows: Rows, annotations: list[SampleLabels]) -> None:
-        """Learn the thresholds anew from learnt samples."""
-        for said in annotations:
-            for name in said.present + said.absent:
+        """Learn the thresholds again from learnt samples."""
+        for annotation in annotations:
+            for name in annotation.present + annotation.absent:
                 self.labels.column(name)
         if self.learner is not None:
             calibrate(self.learner, rows, annotations)
 
-    def know(self, name: str) -> None:
+    def add_label(self, name: str) -> None:
         """Make a label known that no sample has shown."""
         if self.learner is not None:
             self.learner.grow((name,))
@@ -144,13 +149,14 @@ class ModelState:
 
     # ----- warming up -----
 
-    def _learn_warming_up(self, warmup: WarmUp, rows: Rows, annotations: list[SampleLabels]) -> None:
+    def _learn_warming_up(self, warmup: WarmUp, rows: Rows,
+                          annotations: list[SampleLabels]) -> None:
         more = warmup.plus(rows, annotations)
         if self.learner is not None and more.layer_samples == warmup.layer_samples:
             if rows.shape[0] == 1 and not is_sparse(rows):
                 self.learner.learn_one(rows[0], annotations[0])
             else:
-                self.learner.learn_rows(rows, annotations)
+                learn_rows(self.learner, rows, annotations)
             self.warmup = more
         else:
             self._learn_again(more)
@@ -165,17 +171,18 @@ class ModelState:
         else:
             self.learner = None
         for name in unmentioned:
-            self.know(name)
+            self.add_label(name)
         self.warmup = None if warmup.over else warmup
 
     def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[SampleLabels]) -> None:
         learner = Learner(self.options, layer, self.first_labels.names)
-        learner.learn_rows(rows, annotations)
+        learn_rows(learner, rows, annotations)
         self.learner, self.width = learner, rows.shape[1]
 
     def _unmentioned(self, warmup: WarmUp) -> list[str]:
         """Return the labels that only samples taken back have mentioned; they stay known."""
-        mentioned = {name for said in warmup.annotations for name in said.present + said.absent}
+        mentioned = {name for annotation in warmup.annotations
+                     for name in annotation.present + annotation.absent}
         return [name for name in self.labels.names
                 if name not in mentioned and name not in self.first_labels.columns]
 
@@ -204,8 +211,8 @@ class ModelState:
         kept = 0 if self.warmup is None else self.warmup.memory_bytes
         return kept + (0 if self.learner is None else self.learner.memory_bytes)
 
-    def emptied(self) -> ModelState:
-        """Return a stage with the same layer, if it is fixed, and nothing learnt."""
+    def empty_copy(self) -> ModelState:
+        """Return a state with the same layer, if it is fixed, and nothing learnt."""
         twin = ModelState(self.options, LabelColumns())
         twin.width = self.width
         if self.fixed is not None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a model, checked once."""
+"""The settings of a model, validated once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.errors import ParameterError
 
+# Activation functions of random neurons.
+ACTIVATIONS = ('sigmoid', 'relu', 'tanh', 'sine', 'gaussian', 'softplus', 'identity')
 # Neurons around centres drawn from the first samples.
 RADIAL = ('rbf', 'laplacian')
 SCALINGS = ('none', 'standard', 'minmax', 'l2')
@@ -23,7 +24,7 @@ SCALING_WARMUP = 100
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that is chosen before the first sample; see ProEMLC for the meaning."""
+    """Everything that is chosen before the first sample; ProEMLC describes them."""
 
     hidden_size: int = 500
     ridge: float = 0.03
@@ -50,11 +51,11 @@ class Options:
         _check_choice('recalibration', self.recalibration, RECALIBRATIONS)
         _check_choice('threshold', self.threshold, THRESHOLDS)
         _check_choice('dtype', self.dtype, DTYPES)
-        _check_whole('hidden_size', self.hidden_size, 1)
-        _check_whole('seed', self.seed, 0)
+        _check_integer('hidden_size', self.hidden_size, 1)
+        _check_integer('seed', self.seed, 0)
         for name in ('warmup', 'width'):
             if getattr(self, name) is not None:
-                _check_whole(name, getattr(self, name), 1)
+                _check_integer(name, getattr(self, name), 1)
         for name in ('direct_links', 'bias', 'whiten'):
             _check_choice(name, getattr(self, name), (False, True))
         _check_real('ridge', self.ridge, low=0.0)
@@ -104,9 +105,9 @@ def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None
         raise ParameterError(f'{name} is {value!r}; choose one of {list(choices)}')
 
 
-def _check_whole(name: str, value: object, low: int) -> None:
+def _check_integer(name: str, value: object, low: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ParameterError(f'{name} is {value!r}; it must be a whole number of at least {low}')
+        raise ParameterError(f'{name} is {value!r}; it must be an integer of at least {low}')
 
 
 def _check_real(name: str, value: object, low: float = -math.inf, high: float = math.inf,

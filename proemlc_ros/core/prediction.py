@@ -1,24 +1,26 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a learner says about samples: scores, labels and novelty."""
+"""Predictions: labels, scores and novelty of a sample; prequential ones, made before learning."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.blocks import LearntSamples
-from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.thresholds import Mask, decide
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.learner import Learner
+    from proemlc_ros.core.learning import AppliedRules, LearntSamples
 
 
 class Classification(NamedTuple):
-    """What a model says about one sample."""
+    """The prediction for one sample."""
 
     labels: tuple[str, ...]  # predicted, best score first
-    scores: Array  # one for each known label
+    scores: Array  # one per known label
     novelty: float  # 0: well known, 1: nothing like it was learnt
     names: tuple[str, ...]  # of all known labels, in the order of scores
     threshold: float  # the score above which a label was predicted
@@ -34,58 +36,19 @@ class Classification(NamedTuple):
         return self._replace(labels=tuple(labels), threshold=threshold)
 
 
-def scores(learner: Learner, rows: Rows) -> Array:
-    """Return the scores (n, labels)."""
-    return np.ascontiguousarray(learner.ridge.outputs_of_rows(learner.layer.rows(rows))[:, 1:])
-
-
-def scores_of(learner: Learner, vector: Array) -> Array:
-    """Return the scores (1, labels) of one dense sample."""
-    return learner.probe(vector).outputs(learner.ridge)[np.newaxis, 1:].copy()
-
-
-def labels_of(learner: Learner, vector: Array) -> tuple[str, ...]:
-    """Return the predicted labels of one dense sample, best score first."""
-    outputs = learner.probe(vector).outputs(learner.ridge)
-    return choose(learner, outputs[1:] + learner.labels.handicap)
-
-
-def predict(learner: Learner, rows: Rows) -> list[tuple[str, ...]]:
-    """Return the predicted labels of each row, best score first."""
-    return [choose(learner, row) for row in scores(learner, rows) + learner.labels.handicap]
-
-
-def novelty(learner: Learner, rows: Rows) -> Array:
-    """Return how unlike everything learnt each row is."""
-    hidden = learner.layer.rows(rows)
-    leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
-    return np.array([novelty_of(learner, row, float(leverage))
-                     for row, leverage in zip(hidden, leverages)], learner.options.dtype)
-
-
-def classify(learner: Learner, vector: Array) -> Classification:
-    """Return everything about one dense sample; its hidden row is computed once."""
-    probe = learner.probe(vector)
-    outputs = probe.outputs(learner.ridge)[1:]
-    _, leverage = probe.gain(learner.ridge)
-    return Classification(choose(learner, outputs + learner.labels.handicap), outputs.copy(),
-                          novelty_of(learner, probe.hidden, leverage), tuple(learner.labels.names),
-                          *learner.thresholds.choice)
-
-
-def choose(learner: Learner, judged: Array) -> tuple[str, ...]:
-    """Return the labels to predict, best score first; judged: scores, -inf for labels unseen."""
+def choose(learner: Learner, scores: Array) -> tuple[str, ...]:
+    """Return the labels to predict, best score first; scores: -inf for labels never shown."""
     threshold, at_least = learner.thresholds.choice
     names = learner.labels.names
-    if not len(judged):
+    if not len(scores):
         return ()
-    best = int(judged.argmax())
-    if judged[best] > threshold:
-        columns = (judged > threshold).nonzero()[0].tolist()
+    best = int(scores.argmax())
+    if scores[best] > threshold:
+        columns = (scores > threshold).nonzero()[0].tolist()
         if len(columns) > 1:
-            columns.sort(key=judged.item, reverse=True)
+            columns.sort(key=scores.item, reverse=True)
         return tuple([names[column] for column in columns])
-    return (names[best],) if at_least and judged[best] > -np.inf else ()
+    return (names[best],) if at_least and scores[best] > -np.inf else ()
 
 
 def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
@@ -105,7 +68,7 @@ def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     return 1.0 - known
 
 
-def novelties_of(learner: Learner, learnt: LearntSamples) -> Array:
+def _block_novelty(learner: Learner, learnt: LearntSamples) -> Array:
     """Return novelty_of() each row of a block, the rows before it having been learnt.
 
     learner: with samples and mass as before the block.
@@ -119,7 +82,79 @@ def novelties_of(learner: Learner, learnt: LearntSamples) -> Array:
         before = learner.mass + np.concatenate(([0.0], masses.cumsum()[:-1]))
         samples = learner.samples + np.arange(len(masses))
         heard = before > 0.0
-        usual = np.minimum(1.0, masses[heard] * samples[heard] / before[heard])
-        known[heard] *= usual
+        known[heard] *= np.minimum(1.0, masses[heard] * samples[heard] / before[heard])
     novelty: Array = 1.0 - known
     return novelty
+
+
+class PrequentialResult(NamedTuple):
+    """Predictions for n samples, each made just before the sample was learnt."""
+
+    labels: list[tuple[str, ...]]  # predicted, best score first
+    scores: Array  # (n, labels); of a label not known yet: the score that it would have had
+    novelty: Array  # (n,)
+
+
+class PrequentialRecorder:
+    """Collects predictions of test-then-train, sample by sample or block by block."""
+
+    def __init__(self) -> None:
+        self._labels: list[tuple[str, ...]] = []
+        self._outputs: list[Array] = []
+        self._novelty: list[Array] = []
+
+    def record(self, learner: Learner, known: int, outputs: Array, leverage: float,
+               hidden: Array) -> None:
+        """Add the prediction for one sample.
+
+        Args:
+            learner: as before the sample is learnt; new labels may be known already.
+            known: how many labels were known before the sample.
+            outputs: of the sample, unnamed label first.
+            leverage: of the sample.
+            hidden: its hidden row.
+        """
+        scores = outputs[1:known + 1] + learner.labels.handicap[:known]
+        self._labels.append(choose(learner, scores))
+        self._outputs.append(outputs[np.newaxis])
+        self._novelty.append(np.array([novelty_of(learner, hidden, leverage)]))
+
+    def record_block(self, learner: Learner, rules: AppliedRules, learnt: LearntSamples) -> None:
+        """Add the predictions for a block of samples, each as before it was learnt.
+
+        Args:
+            learner: with samples and mass as before the block.
+            rules: how their labels were predicted.
+            learnt: the samples.
+        """
+        scores = learnt.scores[:, 1:] + rules.handicaps
+        chosen = decide(scores, rules.thresholds[:, np.newaxis], rules.at_least)
+        self._labels += _names_of(learner.labels.names, chosen, scores)
+        self._outputs.append(learnt.scores)
+        self._novelty.append(_block_novelty(learner, learnt))
+
+    def record_nothing(self, known: int) -> None:
+        """Add the empty prediction of a model that has learnt nothing."""
+        self._labels.append(())
+        self._outputs.append(np.zeros((1, known + 1)))
+        self._novelty.append(np.ones(1))
+
+    def result(self, labels: int) -> PrequentialResult:
+        """Return all predictions, with scores for that many labels."""
+        scores = np.empty((len(self._labels), labels))
+        start = 0
+        for outputs in self._outputs:
+            part = scores[start:start + len(outputs)]
+            part[:] = outputs[:, :1]
+            part[:, :outputs.shape[1] - 1] = outputs[:, 1:]
+            start += len(outputs)
+        return PrequentialResult(self._labels, scores, np.concatenate(self._novelty))
+
+
+def _names_of(names: list[str], chosen: Mask, scores: Array) -> list[tuple[str, ...]]:
+    """Return the chosen labels of each row, best score first."""
+    rows, columns = chosen.nonzero()
+    best_first = np.lexsort((-scores[rows, columns], rows))
+    ranked = [names[column] for column in columns[best_first].tolist()]
+    stops = chosen.sum(axis=1).cumsum().tolist()
+    return [tuple(ranked[start:stop]) for start, stop in zip([0, *stops], stops)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Samples as rows, dense or sparse, checked at the door."""
+"""Samples as rows, dense or sparse, validated."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _KINDS = {name: np.dtype(name) for name in ('float64', 'float32')}
 _LARGEST = {'float64': 1e200, 'float32': 1e24}
 
 
-def read_vector(values: object, width: int | None, dtype: str) -> Array:
-    """Return one feature vector as a checked, contiguous array; it may be the caller's own.
+def check_vector(values: object, width: int | None, dtype: str) -> Array:
+    """Return one feature vector as a validated, contiguous array; it may be the caller's own.
 
     Raises:
         InputError: or one of its kinds, when the values cannot be used.
@@ -46,19 +46,19 @@ def read_vector(values: object, width: int | None, dtype: str) -> Array:
     return vector
 
 
-def read_rows(values: object, width: int | None, dtype: str) -> Rows:
-    """Return samples as checked rows: (n, width) C-ordered, or CSR; a vector becomes one row.
+def check_rows(values: object, width: int | None, dtype: str) -> Rows:
+    """Return samples as validated rows: (n, width) C-ordered, or CSR; a vector becomes one row.
 
     Raises:
         InputError: or one of its kinds, when the values cannot be used.
     """
     if is_sparse(values):
-        return _read_sparse(values, width, dtype)
+        return _check_sparse(values, width, dtype)
     rows = np.ascontiguousarray(_as_numbers(values, dtype))
     if rows.ndim == 1:
         rows = rows[np.newaxis]
     if rows.ndim != 2:
-        raise InputError(f'X has the shape {rows.shape}; give one row a sample: (n, width)')
+        raise InputError(f'X has the shape {rows.shape}; give one row per sample: (n, width)')
     if rows.shape[0] == 0:
         raise EmptyInputError('X holds no samples; give at least one row')
     _check_width(rows.shape[1], width)
@@ -68,7 +68,7 @@ def read_rows(values: object, width: int | None, dtype: str) -> Rows:
 
 
 def is_sparse(values: object) -> bool:
-    """Whether values are a scipy.sparse matrix; without importing it, which takes its time."""
+    """Whether values are a scipy.sparse matrix; without importing it, which is slow."""
     return hasattr(values, 'tocsr')
 
 
@@ -78,7 +78,7 @@ def is_single(values: Any) -> bool:
         return bool(values.ndim == 1)
     try:
         return np.ndim(values) == 1
-    except ValueError:  # ragged; read_rows explains it
+    except ValueError:  # ragged; check_rows explains it
         return False
 
 
@@ -124,11 +124,11 @@ def _as_numbers(values: Any, dtype: str) -> Array:
             raise ValueError(f'a single number: {values!r}')
         return numbers
     except (TypeError, ValueError) as error:
-        raise InputError(f'X cannot be read as numbers ({error}); give an array of one row of '
-                         'numbers a sample, all rows of one length') from error
+        raise InputError(f'X cannot be read as numbers ({error}); give an array with one row of '
+                         'numbers per sample, all rows of one length') from error
 
 
-def _read_sparse(values: Any, width: int | None, dtype: str) -> Rows:
+def _check_sparse(values: Any, width: int | None, dtype: str) -> Rows:
     if values.ndim == 1:
         values = values.reshape(1, -1)
     if np.iscomplexobj(values) or values.dtype == object:

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from proemlc_ros.core.labels import read_names
-from proemlc_ros.core.rows import Rows, is_single, read_rows
+from proemlc_ros.core.labels import check_labels
+from proemlc_ros.core.rows import Rows, check_rows, is_single
 from proemlc_ros.errors import LabelError, LengthMismatchError
 
 
 class SampleLabels(NamedTuple):
-    """What is said about one sample."""
+    """The annotation of one sample: labels present, labels absent, and the rest."""
 
     present: tuple[str, ...]
     absent: tuple[str, ...] = ()
@@ -26,8 +26,8 @@ class SampleLabels(NamedTuple):
         return self.present if self.complete else self.present + self.absent
 
 
-def read_samples(X: object, labels: object, absent: object, complete: object, width: int | None,
-                 dtype: str, known: Collection[str]) -> tuple[Rows, list[SampleLabels]]:
+def check_samples(X: object, labels: object, absent: object, complete: object, width: int | None,
+                  dtype: str, known: Collection[str]) -> tuple[Rows, list[SampleLabels]]:
     """Return rows and one annotation per row, all validated.
 
     Args:
@@ -43,32 +43,32 @@ def read_samples(X: object, labels: object, absent: object, complete: object, wi
         InputError: when X cannot be used, or there is not one annotation per row.
         LabelError: when the labels cannot be used.
     """
-    rows = read_rows(X, width, dtype)
+    rows = check_rows(X, width, dtype)
     if is_single(X):
-        return rows, [read_annotation(labels, absent, complete, known)]
-    return rows, read_annotations(rows.shape[0], labels, absent, complete, known)
+        return rows, [check_annotation(labels, absent, complete, known)]
+    return rows, check_annotations(rows.shape[0], labels, absent, complete, known)
 
 
-def read_annotation(labels: object, absent: object = None, complete: object = True,
-                    known: Collection[str] = ()) -> SampleLabels:
+def check_annotation(labels: object, absent: object = None, complete: object = True,
+                     known: Collection[str] = ()) -> SampleLabels:
     """Return the annotation of one sample, validated; known: labels that need no check.
 
     Raises:
         LabelError: when the labels cannot be used or contradict each other.
     """
-    present = read_names(labels, 'labels', known)
+    present = check_labels(labels, 'labels', known)
     if complete is not True and complete is not False:
         raise LabelError(f'complete is {complete!r}; give True or False')
     if absent is None:
         return SampleLabels(present, (), complete)
-    missing = read_names(absent, 'absent', known)
+    missing = check_labels(absent, 'absent', known)
     if both := set(present) & set(missing):
-        raise LabelError(f'{sorted(both)} are said to be present and absent; decide for one')
+        raise LabelError(f'{sorted(both)} are given as present and absent; give each once')
     return SampleLabels(present, missing, complete)
 
 
-def read_annotations(count: int, labels: object, absent: object = None,
-                     complete: object = True, known: Collection[str] = ()) -> list[SampleLabels]:
+def check_annotations(count: int, labels: object, absent: object = None,
+                      complete: object = True, known: Collection[str] = ()) -> list[SampleLabels]:
     """Return one validated annotation for each of count samples.
 
     Args:
@@ -87,24 +87,24 @@ def read_annotations(count: int, labels: object, absent: object = None,
     rules = ([complete] * count if isinstance(complete, bool)
              else _one_each(count, complete, 'complete'))
     rules = [bool(rule) if hasattr(rule, 'dtype') else rule for rule in rules]
-    return [_read_again(*said, known) for said in zip(listed, unlisted, rules)]
+    return [_check_cached(*given, known) for given in zip(listed, unlisted, rules)]
 
 
 # In a stream many annotations are equal. "typed", since 1 equals True but is not a truth value.
-_remembered = lru_cache(maxsize=4096, typed=True)(read_annotation)
+_cached_annotation = lru_cache(maxsize=4096, typed=True)(check_annotation)
 
 
-def _read_again(labels: object, absent: object, complete: object,
-                known: Collection[str]) -> SampleLabels:
-    """Return an annotation, remembered where it does not depend on the known labels."""
+def _check_cached(labels: object, absent: object, complete: object,
+                  known: Collection[str]) -> SampleLabels:
+    """Return an annotation, from the cache where it does not depend on the known labels."""
     if type(labels) is tuple and absent is None:
         try:
-            said = _remembered(labels, absent, complete)
-            if said.present == labels:
-                return said
+            annotation = _cached_annotation(labels, absent, complete)
+            if annotation.present == labels:
+                return annotation
         except (TypeError, LabelError):
             pass  # A known name of an older model, or an error to be explained.
-    return read_annotation(labels, absent, complete, known)
+    return check_annotation(labels, absent, complete, known)
 
 
 def _one_each(count: int, values: object, what: str) -> list[object]:

@@ -23,10 +23,10 @@ _OPTIONS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_links', 'bi
 
 
 class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """ProEMLC with scikit-learn's interface, for label indicators or for one class a sample.
+    """ProEMLC with scikit-learn's interface, for label indicators or for one class per sample.
 
-    With indicators, ``predict`` returns indicators by the learnt threshold rule; with one class a
-    sample, the class of the highest score. ``partial_fit`` accepts new classes, or wider
+    With indicators, ``predict`` returns indicators by the learnt threshold rule; with one class
+    per sample, the class of the highest score. ``partial_fit`` accepts new classes, or wider
     indicators, at any call: a new label is learnt as if it had been there from the start.
 
     Parameters are those of ProEMLC; ``random_state`` is its seed.
@@ -68,7 +68,7 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: samples (n, width), dense or sparse.
-            y: indicators (n, labels), or one class a sample (n,).
+            y: indicators (n, labels), or one class per sample (n,).
         """
         X, y = self._checked(X, y, reset=True)
         self._start(y)
@@ -99,7 +99,7 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return indicators (n, labels), or one class a sample."""
+        """Return indicators (n, labels), or one class per sample."""
         check_is_fitted(self, 'model_')
         if not self.multilabel_:
             return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
@@ -110,7 +110,7 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return indicators
 
     def __sklearn_tags__(self) -> Any:
-        """Say what the estimator can do."""
+        """Return what the estimator can do."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.input_tags.sparse = True
@@ -126,7 +126,7 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(y, 'toarray'):
             y = y.toarray()
         if not reset and (y.ndim == 2) != self.multilabel_:
-            raise ValueError('y changed between classes and indicators; call fit() to start anew')
+            raise ValueError('y changed between classes and indicators; call fit() to start again')
         return X, y
 
     def _start(self, y: npt.NDArray[Any]) -> None:
@@ -140,8 +140,8 @@ class ProEMLCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _grow(self, y: npt.NDArray[Any], classes: Any) -> None:
         if not self.multilabel_:
-            said = [] if classes is None else [np.asarray(classes)]
-            self.classes_ = np.unique(np.concatenate([self.classes_, y, *said]))
+            given = [] if classes is None else [np.asarray(classes)]
+            self.classes_ = np.unique(np.concatenate([self.classes_, y, *given]))
         elif y.shape[1] < len(self.classes_):
             raise ValueError(f'y has {y.shape[1]} columns, earlier ones had {len(self.classes_)}; '
                              'labels can be added, not taken away')

@@ -15,7 +15,7 @@ from proemlc_ros.core.solving.blas import Array
 # Candidate thresholds, from -1 to 1; targets are -1 and 1.
 _STEP = 0.025
 CANDIDATES: Array = -1.0 + _STEP * np.arange(81)
-# The choice is made anew when a quarter more samples have come, and at the latest after so many.
+# The rule is chosen again when a quarter more samples have come, at the latest after so many.
 _PATIENCE = 32
 # Without at least this many samples the threshold is zero and the best label is always named.
 _EVIDENCE = 10
@@ -28,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class DecisionRule(NamedTuple):
-    """A way to decide: labels above the threshold, and at least so many of the best (0 or 1)."""
+    """A decision rule: labels above the threshold, and at least so many of the best (0 or 1)."""
 
     threshold: float
     at_least: int
@@ -53,7 +53,7 @@ def decide(scores: Array, threshold: float | Array,
 
 
 class Thresholds:
-    """Finds the best way to decide from scores given before their samples were learnt.
+    """Finds the best decision rule from scores given before their samples were learnt.
 
     For each candidate it sums up the F1 and the errors that it would have had, sample by sample,
     with "at least one label" and without; so it notices by itself whether a sample without labels
@@ -75,16 +75,16 @@ class Thresholds:
         self._pending: list[tuple[Array, Mask]] = []
 
     def observe(self, scores: Array, present: Mask) -> None:
-        """Note the scores of one sample before it is learnt.
+        """Add the scores of one sample before it is learnt.
 
         Args:
-            scores: one a label; -inf for those not yet shown by any sample, and unknown ones.
+            scores: one per label; -inf for those not yet shown by any sample, and unknown ones.
             present: which labels the sample shows.
         """
         self.observe_rows(scores[np.newaxis], present[np.newaxis])
 
     def observe_rows(self, scores: Array, present: Mask) -> list[tuple[int, DecisionRule]]:
-        """Note the scores of samples (n, labels), in order.
+        """Add the scores of samples (n, labels), in order.
 
         Returns:
             The choices that held meanwhile, each with the first sample that it held for.
@@ -94,21 +94,21 @@ class Thresholds:
             return held
         waiting = sum(len(rows) for rows, _ in self._pending)
         due = [stop for stop in range(1, len(scores) + 1) if _is_due(self.observed + stop)]
-        self.note_rows(scores, present)
+        self.add_rows(scores, present)
         if due:
             for stop in self._add_up([waiting + stop for stop in due]):
                 self.choice = self._best()
                 held.append((stop - waiting, self.choice))
         return [(start, choice) for start, choice in held if start < len(scores)]
 
-    def note_rows(self, scores: Array, present: Mask) -> None:
-        """Note the scores of samples (n, labels) and leave the choice as it is."""
+    def add_rows(self, scores: Array, present: Mask) -> None:
+        """Add the scores of samples (n, labels) and leave the choice as it is."""
         if self.learns:
             self._pending.append((scores, present))
             self.observed += len(scores)
 
     def take_back(self, scores: Array, present: Mask) -> None:
-        """Forget the sample that was noted last, given what its scores were then."""
+        """Remove the sample that was added last, given what its scores were then."""
         if not self.learns:
             return
         self.settle()
@@ -130,21 +130,21 @@ class Thresholds:
         self.choice = self._best()
 
     def choose(self) -> None:
-        """Choose anew from everything noted."""
+        """Choose again from all samples added."""
         self.settle()
         self.choice = self._best()
 
     def settle(self) -> None:
-        """Add the noted samples to the sums; needed before a label is removed."""
+        """Add the pending samples to the sums; needed before a label is removed."""
         if self._pending:
             list(self._add_up([sum(len(rows) for rows, _ in self._pending)]))
 
     def _add_up(self, stops: list[int]) -> Iterator[int]:
-        """Add the noted samples up to each stop to the sums, and yield the stop."""
-        scores, present = self._noted()
+        """Add the pending samples up to each stop to the sums, and yield the stop."""
+        scores, present = self._pending_rows()
         last = stops[-1]
         self._pending = [(scores[last:], present[last:])] if last < len(scores) else []
-        # One row of weights a stretch: the samples before and behind it weigh nothing.
+        # One row of weights per stretch: the samples before and behind it weigh nothing.
         ages = np.array(stops)[:, np.newaxis] - 1 - np.arange(last)
         lengths = np.diff(stops, prepend=0)
         weights = np.where((ages >= 0) & (ages < lengths[:, np.newaxis]),
@@ -157,8 +157,8 @@ class Thresholds:
             self.samples = self.samples * decay + float(weights[number].sum())
             yield stop
 
-    def _noted(self) -> tuple[Array, Mask]:
-        """Return scores and presence of the noted samples; later labels are unseen in earlier."""
+    def _pending_rows(self) -> tuple[Array, Mask]:
+        """Return scores and presence of the pending samples; earlier ones lack later labels."""
         labels = self._pending[-1][0].shape[1] if self._pending else 0
         scores = np.full((sum(len(rows) for rows, _ in self._pending), labels), -np.inf)
         present = np.zeros(scores.shape, dtype=bool)
@@ -182,7 +182,7 @@ class Thresholds:
 
     def arrays(self) -> dict[str, Array]:
         """Return everything that was found, as arrays."""
-        scores, present = self._noted()
+        scores, present = self._pending_rows()
         return {'gain': self.gain.copy(), 'errors': self.errors.copy(),
                 'numbers': np.array([self.samples, self.observed, *self.choice]),
                 'scores': scores, 'present': present.astype(np.float32)}
@@ -201,12 +201,12 @@ class Thresholds:
 
 
 def _is_due(observed: int) -> bool:
-    """Whether the choice is made anew after that many samples."""
+    """Whether the rule is chosen again after that many samples."""
     return observed % min(_PATIENCE, observed // 4 or 1) == 0
 
 
 def best_choice(scores: Array, present: Mask, rule: str = 'learnt') -> DecisionRule:
-    """Return the best way to decide for scores (n, labels) whose labels are known.
+    """Return the best decision rule for scores (n, labels) whose labels are known.
 
     Args:
         scores: of samples that were not learnt, or as if they had been left out.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.exchange import adopt_thresholds, learnt_sums
+from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import MissingDependencyError, TrainingError
 from proemlc_ros.evaluation.runs import BagSet

@@ -18,7 +18,7 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.exchange import learnt_sums, leave_one_out
+from proemlc_ros.core.fleet.merging import learnt_sums, leave_one_out
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError

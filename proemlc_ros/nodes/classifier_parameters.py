@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.layer.activations import ACTIVATIONS
-from proemlc_ros.core.options import RADIAL, SCALINGS, THRESHOLDS, Options
+from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, THRESHOLDS, Options
 from proemlc_ros.nodes.parameter_table import Declared
 
 RELIABILITIES = ('best_effort', 'reliable')

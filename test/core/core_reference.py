@@ -10,7 +10,7 @@ NAMES = ['cup', 'red', 'robot', 'door', 'person', 'chair']
 
 
 def samples(count, width=7, labels=4, seed=0):
-    """Return X and one tuple of label names a row; some rows have none."""
+    """Return X and one tuple of label names per row; some rows have none."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(count, width))
     directions = random.normal(size=(width, labels))
@@ -20,7 +20,8 @@ def samples(count, width=7, labels=4, seed=0):
 
 def targets_of(annotations, names):
     """Return the paper's targets, 1 and -1, for complete annotations."""
-    return np.array([[1.0 if name in said else -1.0 for name in names] for said in annotations])
+    return np.array([[1.0 if name in annotation else -1.0 for name in names]
+                     for annotation in annotations])
 
 
 def batch_scores(model, X, annotations, X_new):

@@ -71,7 +71,7 @@ def test_a_bad_sample_changes_nothing(case, call):
 @pytest.mark.parametrize('case', [
     'narrow', 'nan', 'no values', 'text', 'three dimensions', 'huge'])
 @pytest.mark.parametrize('call', ['scores', 'predict', 'novelty', 'hidden', 'classify'])
-def test_a_bad_question_is_refused(case, call):
+def test_a_bad_vector_is_rejected(case, call):
     x, _, error, _ = BAD_SAMPLES[case]
     model = fitted()
     before = model.to_bytes()
@@ -110,7 +110,7 @@ def test_a_chunk_is_learnt_whole_or_not_at_all():
     model = plain(activation='relu')
     model.learn(X, ANNOTATIONS)
     before = model.to_bytes()
-    # Finite at the door, but beyond the precision once squared; early, late, and very late.
+    # Valid, but beyond the precision once squared; early, late, and very late.
     for place, count in ((0, 300), (299, 300), (699, 700)):
         rows = np.resize(X, (count, 7))
         rows[place] = 1e40
@@ -182,7 +182,7 @@ def test_labels_that_are_not_there_cannot_be_renamed_or_removed():
     ('direct_links', 1), ('recalibration', 'none'), ('seed', -1), ('forgetting', 0.0),
     ('forgetting', 1.1), ('threshold', 0.5), ('gamma', 0.0), ('gamma_scale', -1.0),
     ('warmup', 0), ('width', 0), ('weight_scale', 0.0), ('dtype', 'float16'), ('colour', 'red')])
-def test_settings_that_make_no_sense_are_refused(setting, value):
+def test_settings_that_make_no_sense_are_rejected(setting, value):
     with pytest.raises(errors.ParameterError, match=setting):
         ProEMLC(**{setting: value})
 

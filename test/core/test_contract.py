@@ -38,8 +38,8 @@ def test_predict_before_learn(fresh):
         assert model.scores(X).shape == (150, len(labels))
         assert model.predict(X) == [()] * 150
         assert (model.novelty(X) == 1.0).all()
-        said = model.classify(X[0])
-        assert (said.labels, said.novelty, list(said.names)) == ((), 1.0, labels)
+        found = model.classify(X[0])
+        assert (found.labels, found.novelty, list(found.names)) == ((), 1.0, labels)
         assert model.samples == 0 and model.counts == [0] * len(labels)
         assert len(model.thresholds) == len(labels)
 
@@ -56,12 +56,12 @@ def test_prediction_is_pure(fresh):
 
 def test_asking_does_not_change_what_is_learnt_next(fresh):
     asked, silent = fresh(), fresh()
-    for x, said in zip(X, ANNOTATIONS):
+    for x, annotation in zip(X, ANNOTATIONS):
         asked.classify(x)
         asked.predict(x)
-        asked.learn(x, said)
+        asked.learn(x, annotation)
         asked.classify(x)
-        silent.learn(x, said)
+        silent.learn(x, annotation)
     assert asked.to_bytes() == silent.to_bytes()
 
 
@@ -70,8 +70,8 @@ def test_many_equal_one_by_one(fresh):
     if one.options.recalibration == 'paper':
         pytest.skip('the formula of the paper depends on the chunk')
     many.learn(X, ANNOTATIONS)
-    for x, said in zip(X, ANNOTATIONS):
-        one.learn(x, said)
+    for x, annotation in zip(X, ANNOTATIONS):
+        one.learn(x, annotation)
     np.testing.assert_allclose(many.scores(X), one.scores(X), atol=tolerance(one))
     assert many.labels == one.labels and many.counts == one.counts
     np.testing.assert_allclose(
@@ -86,30 +86,30 @@ def test_test_then_train_equals_classify_and_learn_in_turn(fresh):
     together, turns = fresh(), fresh()
     if turns.options.recalibration == 'paper':
         pytest.skip('the formula of the paper depends on the chunk')
-    outcome = together.test_then_train(X, ANNOTATIONS)
-    assert outcome.scores.shape == (150, len(together.labels))
-    for place, (x, said) in enumerate(zip(X, ANNOTATIONS)):
+    result = together.test_then_train(X, ANNOTATIONS)
+    assert result.scores.shape == (150, len(together.labels))
+    for place, (x, annotation) in enumerate(zip(X, ANNOTATIONS)):
         expected = turns.classify(x)
         known = len(expected.names)
-        np.testing.assert_allclose(outcome.scores[place, :known], expected.scores,
+        np.testing.assert_allclose(result.scores[place, :known], expected.scores,
                                    atol=tolerance(turns))
-        assert outcome.novelty[place] == pytest.approx(expected.novelty, abs=tolerance(turns))
+        assert result.novelty[place] == pytest.approx(expected.novelty, abs=tolerance(turns))
         if turns.options.dtype == 'float64':
-            assert outcome.labels[place] == expected.labels
-        turns.learn(x, said)
+            assert result.labels[place] == expected.labels
+        turns.learn(x, annotation)
     np.testing.assert_allclose(together.scores(X), turns.scores(X), atol=tolerance(turns))
 
 
 def test_input_is_never_aliased_or_changed(fresh):
     model, twin = fresh(), fresh()
-    mine, theirs = X.copy(), [list(said) for said in ANNOTATIONS]
+    mine, theirs = X.copy(), [list(annotation) for annotation in ANNOTATIONS]
     for start in range(0, 150, 10):
-        rows, said = mine[start:start + 10], theirs[start:start + 10]
-        model.learn(rows, said)
+        rows, given = mine[start:start + 10], theirs[start:start + 10]
+        model.learn(rows, given)
         twin.learn(X[start:start + 10], ANNOTATIONS[start:start + 10])
         np.testing.assert_array_equal(rows, X[start:start + 10])
         rows[:] = np.nan  # what the caller does with its own arrays afterwards
-        for names in said:
+        for names in given:
             names.append('ghost')
     assert model.to_bytes() == twin.to_bytes()
     scores = model.classify(X[0]).scores
@@ -138,8 +138,8 @@ def test_the_same_sequence_gives_the_same_bits(fresh):
     first, second = fresh(), fresh()
     for model in (first, second):
         model.learn(X[:33], ANNOTATIONS[:33])
-        for x, said in zip(X[33:], ANNOTATIONS[33:]):
-            model.learn(x, said)
+        for x, annotation in zip(X[33:], ANNOTATIONS[33:]):
+            model.learn(x, annotation)
         model.unlearn(X[149], ANNOTATIONS[149])
         model.rename_label(model.labels[0], 'renamed')
     assert first.to_bytes() == second.to_bytes()
@@ -174,8 +174,8 @@ def test_rename_keeps_and_remove_forgets(fresh):
     assert model.labels == [names[0], *names[2:]]
     np.testing.assert_allclose(model.scores(X), np.delete(before, 1, axis=1),
                                atol=tolerance(model))
-    model.learn(X[100:], [tuple(name for name in said if name != names[1])
-                          for said in ANNOTATIONS[100:]])
+    model.learn(X[100:], [tuple(name for name in annotation if name != names[1])
+                          for annotation in ANNOTATIONS[100:]])
     assert 'other' not in model.labels and names[1] not in model.labels
 
 
@@ -197,12 +197,22 @@ def test_predictions_are_best_first_and_above_the_threshold(fresh):
     model = fresh()
     model.learn(X, ANNOTATIONS)
     for x in X[:30]:
-        said = model.classify(x)
-        scores = [said.scores[said.names.index(name)] for name in said.labels]
+        found = model.classify(x)
+        scores = [found.scores[found.names.index(name)] for name in found.labels]
         assert scores == sorted(scores, reverse=True)
-        assert (model.thresholds == said.threshold).all()
-        above = {name for name, score in zip(said.names, said.scores) if score > said.threshold}
-        assert set(said.labels) == above or not above and len(said.labels) == 1
+        assert (model.thresholds == found.threshold).all()
+        above = {name for name, score in zip(found.names, found.scores) if score > found.threshold}
+        assert set(found.labels) == above or not above and len(found.labels) == 1
+
+
+def test_weights_times_hidden_rows_are_the_scores(fresh):
+    model = fresh()
+    assert model.weights.shape == (0, len(model.labels))
+    model.learn(X, ANNOTATIONS)
+    np.testing.assert_allclose(model.hidden(X) @ model.weights, model.scores(X),
+                               atol=tolerance(model))
+    model.weights[:] = 0.0  # a copy
+    assert model.scores(X).any()
 
 
 def test_settings_and_memory_can_be_read(fresh):

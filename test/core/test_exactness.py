@@ -81,7 +81,7 @@ def test_any_interleaving_equals_one_batch_solve(steps, seed, **settings_of_mode
     lost = 1e-12 * story.undone_weight / model.options.ridge
     np.testing.assert_allclose(model.scores(X_new), expected, rtol=0, atol=max(1e-8, lost))
     assert model.samples == len(story.X)
-    assert model.counts == [sum(name in said for said in story.annotations)
+    assert model.counts == [sum(name in annotation for annotation in story.annotations)
                             for name in model.labels]
 
 
@@ -106,8 +106,8 @@ def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling)
     annotations = [tuple(name for name in NAMES[:1 + place // 40] if random.random() < 0.4)
                    for place in range(150)]
     one_by_one = plain(activation=activation, scaling=scaling, warmup=60)
-    for x, said in zip(X, annotations):
-        one_by_one.learn(x, said)
+    for x, annotation in zip(X, annotations):
+        one_by_one.learn(x, annotation)
     chunks = plain(activation=activation, scaling=scaling, warmup=60)
     for part in np.split(np.arange(150), sorted(set(cuts))):
         chunks.learn(X[part], [annotations[place] for place in part])
@@ -128,10 +128,10 @@ def test_many_blocks_equal_one_by_one(hidden_size, samples):
                          if random.random() < 0.4) for place in range(samples)]
     at_once = plain(hidden_size=hidden_size, ridge=0.1)
     one_by_one = at_once.copy()
-    said = at_once.test_then_train(X, annotations)
+    predicted = at_once.test_then_train(X, annotations)
     for place, x in enumerate(X):
         before = one_by_one.test_then_train(x, annotations[place])
-        assert before.labels == said.labels[place:place + 1]
+        assert before.labels == predicted.labels[place:place + 1]
     np.testing.assert_allclose(at_once.scores(X), one_by_one.scores(X), rtol=0, atol=1e-10)
     np.testing.assert_allclose(at_once.novelty(X), one_by_one.novelty(X), rtol=0, atol=1e-10)
     np.testing.assert_array_equal(at_once.thresholds, one_by_one.thresholds)
@@ -144,8 +144,8 @@ def test_a_label_known_from_the_start_predicts_as_one_that_turns_up():
                    for place in range(300)]
     known, grown = plain(labels=['late', 'cup']), plain()
     for model in (known, grown):
-        for x, said in zip(X, annotations):
-            model.learn(x, said)
+        for x, annotation in zip(X, annotations):
+            model.learn(x, annotation)
     assert grown.labels == ['cup', 'late']
     np.testing.assert_allclose(known.scores(X)[:, ::-1], grown.scores(X), rtol=0, atol=1e-8)
     assert known.predict(X) == grown.predict(X)

@@ -7,6 +7,9 @@ import pytest
 from core_reference import plain, samples, targets_of
 
 from proemlc_ros.core.elm import ELM, OSELM
+from proemlc_ros.core.layer import make_layer
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.storage import container
 from proemlc_ros.errors import InitialBlockError, NotReadyError, UnknownLabelError
 
 X, ANNOTATIONS = samples(60)
@@ -15,7 +18,7 @@ NO_RIDGE = {'ridge': 0.0, 'activation': 'sigmoid', 'scaling': 'none', 'bias': Fa
 
 
 class Paper:
-    """Eqs 11-21 as printed: full matrices, inverses and all; h_k has one row a sample."""
+    """Eqs 11-21 as printed: full matrices, inverses and all; h_k has one row per sample."""
 
     def __init__(self, H0, Y0):
         self.M = np.linalg.inv(H0.T @ H0)  # eq. 11
@@ -48,14 +51,14 @@ def test_paper_recalibration_is_eqs_15_to_19(chunk):
     for start in range(40, 70, chunk):
         rows = X[start:start + chunk]
         # Two labels at once, then a third.
-        said = [('a', 'c', 'd') if start >= 50 else ('b',) for _ in rows]
-        said[-1] = (*said[-1], 'e') if start >= 60 else said[-1]
+        annotations = [('a', 'c', 'd') if start >= 50 else ('b',) for _ in rows]
+        annotations[-1] = (*annotations[-1], 'e') if start >= 60 else annotations[-1]
         known = len(model.labels)
-        new = model.learn(rows, said)
+        new = model.learn(rows, annotations)
         if new:
             paper.introduce(len(new))
         assert len(model.labels) == known + len(new)
-        paper.learn(model.hidden(rows), targets_of(said, model.labels))
+        paper.learn(model.hidden(rows), targets_of(annotations, model.labels))
         np.testing.assert_allclose(model.scores(X), model.hidden(X) @ paper.beta, atol=1e-8)
     assert model.labels[2:] == ['c', 'd', 'e']
 
@@ -77,20 +80,22 @@ def test_without_ridge_the_initial_block_is_the_pseudo_inverse_solution():
     H = model.hidden(X)
     expected = np.linalg.pinv(H) @ targets_of(ANNOTATIONS, model.labels)  # eq. 5
     np.testing.assert_allclose(model.scores(X), H @ expected, atol=1e-8)
-    np.testing.assert_allclose(model._stage.learner.ridge.beta[:, 1:], expected, atol=1e-8)
+    np.testing.assert_allclose(model.weights, expected, atol=1e-8)
 
 
 @pytest.mark.parametrize('rows', [8, 60])
 def test_a_rank_deficient_initial_block_is_solved_by_the_pseudo_inverse(rows):
     block = np.repeat(X[:8], 8, axis=0)[:rows]  # at most 8 different rows for 30 neurons
-    said = [ANNOTATIONS[place // 8] for place in range(rows)]
+    annotations = [ANNOTATIONS[place // 8] for place in range(rows)]
     model = plain(hidden_size=30, **NO_RIDGE)
-    model.learn_initial(block, said)
+    model.learn_initial(block, annotations)
     H = model.hidden(block)
-    beta = np.linalg.pinv(H) @ targets_of(said, model.labels)
-    np.testing.assert_allclose(model._stage.learner.ridge.beta[:, 1:], beta, atol=1e-8)
-    learner = model._stage.learner
-    M = np.column_stack([learner.ridge.gain(unit)[0] for unit in np.eye(30)])
+    beta = np.linalg.pinv(H) @ targets_of(annotations, model.labels)
+    np.testing.assert_allclose(model.weights, beta, atol=1e-8)
+    _, arrays = container.unpack(model.to_bytes())
+    M = np.zeros((30, 30))
+    M[np.triu_indices(30)] = arrays['matrix']  # one triangle is stored
+    M += np.triu(M, 1).T
     np.testing.assert_allclose(M, np.linalg.pinv(H.T @ H), rtol=1e-6, atol=1e-6 * np.abs(M).max())
 
 
@@ -111,13 +116,14 @@ def test_the_initial_block_comes_first():
 
 def test_elm_is_eqs_1_to_5():
     elm = ELM(hidden_size=15, seed=3).fit(X, ANNOTATIONS)
-    layer = elm._fitted()._stage.learner.layer
+    layer = make_layer(Options(hidden_size=15, seed=3, activation='sigmoid', scaling='none'), 7,
+                       None)
     W, b = layer.weights, layer.offset
     H = 1.0 / (1.0 + np.exp(-(X @ W + b)))  # g(w x + b)
     beta = np.linalg.inv(H.T @ H) @ H.T @ targets_of(ANNOTATIONS, elm.labels)
     np.testing.assert_allclose(elm.scores(X), H @ beta, atol=1e-7)
     signs = elm.scores(X) > 0
-    assert [set(said) for said in elm.predict(X)] == [
+    assert [set(labels) for labels in elm.predict(X)] == [
         {name for name, shown in zip(elm.labels, row) if shown} for row in signs]
 
 
@@ -130,22 +136,22 @@ def test_elm_must_be_fitted_and_forgets_earlier_fits():
 
 
 def test_oselm_is_eqs_6_to_9_and_ends_at_the_batch_solution():
-    labels = sorted({name for said in ANNOTATIONS for name in said})
+    labels = sorted({name for annotation in ANNOTATIONS for name in annotation})
     oselm = OSELM(labels, hidden_size=12)
     oselm.learn_initial(X[:30], ANNOTATIONS[:30])
     H, Y = oselm.hidden(X), targets_of(ANNOTATIONS, labels)
     M = np.linalg.inv(H[:30].T @ H[:30])  # eq. 6
     beta = M @ H[:30].T @ Y[:30]  # eq. 7
-    for x, h, y, said in zip(X[30:], H[30:, :, None], Y[30:, :, None], ANNOTATIONS[30:]):
+    for x, h, y, annotation in zip(X[30:], H[30:, :, None], Y[30:, :, None], ANNOTATIONS[30:]):
         M = M - M @ h @ h.T @ M / (1.0 + h.T @ M @ h)  # eq. 8
         beta = beta + M @ h @ (y.T - h.T @ beta)  # eq. 9
-        oselm.learn(x, said)
+        oselm.learn(x, annotation)
         np.testing.assert_allclose(oselm.scores(X), H @ beta, atol=1e-7)
     elm = ELM(hidden_size=12, labels=labels).fit(X, ANNOTATIONS)
     np.testing.assert_allclose(oselm.scores(X), elm.scores(X), atol=1e-6)
 
 
-def test_oselm_refuses_new_labels():
+def test_oselm_rejects_new_labels():
     oselm = OSELM(['a'], hidden_size=2)
     with pytest.raises(UnknownLabelError, match="not 'b'"):
         oselm.learn_initial(X, [('b',)] * 60)

@@ -20,12 +20,12 @@ KINDS = [{'activation': 'relu'}, {'activation': 'relu', 'direct_links': True, 's
 @pytest.fixture
 def never_dense(monkeypatch):
     """Make every way to densify a sparse matrix fail."""
-    def refuse(*_, **__):
+    def reject(*_, **__):
         raise AssertionError('a sparse matrix was made dense')
 
     for kind in (sparse.csr_matrix, sparse.csr_array, sparse.coo_matrix, sparse.csc_matrix):
         for name in ('toarray', 'todense'):
-            monkeypatch.setattr(kind, name, refuse)
+            monkeypatch.setattr(kind, name, reject)
 
 
 @pytest.mark.parametrize('settings', KINDS)
@@ -83,7 +83,7 @@ def test_the_callers_matrix_is_left_alone():
     (sparse.csr_matrix((2, 6)), WidthError),
     (sparse.csr_matrix(np.array([[np.nan] * 7])), NotFiniteError),
     (sparse.csr_matrix(np.array([[1j] * 7])), InputError)])
-def test_bad_sparse_input_is_refused(matrix, error):
+def test_bad_sparse_input_is_rejected(matrix, error):
     model = plain(width=7)
     with pytest.raises(error):
         model.learn(matrix, [()] * matrix.shape[0])

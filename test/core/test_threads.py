@@ -68,9 +68,9 @@ def test_predictions_never_see_a_half_updated_model():
         while not done.is_set():
             scores = model.scores(X[:5])
             assert np.ptp(scores, axis=1).max() < 1e-9
-            said = model.classify(X[7])
-            assert len(said.scores) == len(said.names)
-            assert np.ptp(said.scores) < 1e-9
+            found = model.classify(X[7])
+            assert len(found.scores) == len(found.names)
+            assert np.ptp(found.scores) < 1e-9
 
     run(learn, predict, predict)
 

@@ -13,7 +13,7 @@ from proemlc_ros.core.thresholds import CANDIDATES, DecisionRule, Thresholds, be
 RANDOM = np.random.default_rng(0)
 
 
-def judged(choice, scores, present):
+def figures_of(choice, scores, present):
     """Return the mean F1 and the mean number of wrong labels, sample by sample."""
     decided = choice.decide(scores)
     f1, wrong = [], []
@@ -32,8 +32,8 @@ def evidence(count=200, labels=5, empty=0.3):
 
 
 def figures_of_all(scores, present):
-    return {DecisionRule(float(threshold), at_least): judged(DecisionRule(threshold, at_least), scores,
-                                                       present)
+    return {DecisionRule(float(threshold), at_least):
+            figures_of(DecisionRule(threshold, at_least), scores, present)
             for threshold in CANDIDATES for at_least in (0, 1)}
 
 
@@ -69,8 +69,8 @@ def one_label_a_sample(right):
 def test_least_errors_name_a_label_unless_that_is_clearly_more_often_wrong(right, at_least, named):
     """A forced label is wrong twice or right: 104 errors are nearly the 100 of silence."""
     scores, present = one_label_a_sample(right)
-    assert judged(DecisionRule(1.0, 1), scores, present) == (right / 100, 2.0 - right / 50)
-    assert judged(DecisionRule(1.0, 0), scores, present) == (0.0, 1.0)
+    assert figures_of(DecisionRule(1.0, 1), scores, present) == (right / 100, 2.0 - right / 50)
+    assert figures_of(DecisionRule(1.0, 0), scores, present) == (0.0, 1.0)
     assert best_choice(scores, present).at_least == 1
     found = best_choice(scores, present, 'learnt_hamming')
     assert found.at_least == at_least
@@ -114,7 +114,8 @@ def test_without_evidence_the_best_label_is_named():
 
 def test_labels_not_yet_seen_are_never_predicted():
     scores = np.array([[-np.inf, -0.9], [-np.inf, -np.inf]])
-    np.testing.assert_array_equal(DecisionRule(0.0, 1).decide(scores), [[False, True], [False, False]])
+    np.testing.assert_array_equal(DecisionRule(0.0, 1).decide(scores),
+                                  [[False, True], [False, False]])
     np.testing.assert_array_equal(DecisionRule(0.0, 0).decide(scores), np.zeros((2, 2)))
     assert DecisionRule(0.0, 1).decide(np.zeros((2, 0))).shape == (2, 0)
 

@@ -1,19 +1,25 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two models into one."""
+"""What several models or several parts of the samples have learnt, brought together."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model_state import ModelState
-from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
+from proemlc_ros.core.thresholds import Thresholds
+from proemlc_ros.errors import HiddenLayerMismatchError, MergeError, NotReadyError
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.model import ProEMLC
 
 # Settings that change the meaning of what was learnt.
 _MUST_AGREE = ('ridge', 'forgetting', 'recalibration', 'threshold', 'dtype')
 
 
-def merge_stages(mine: ModelState, theirs: ModelState) -> None:
-    """Add what the second stage has learnt to the first.
+def merge_states(mine: ModelState, theirs: ModelState) -> None:
+    """Add what the second model has learnt to the first.
 
     Raises:
         MergeError: when they do not fit together; the first is as before.
@@ -23,8 +29,8 @@ def merge_stages(mine: ModelState, theirs: ModelState) -> None:
         if here != there:
             raise MergeError(f'the models differ in {name}: {here!r} and {there!r}; '
                              'merge models with the same settings')
-    for stage in (mine, theirs):
-        if stage.warmup is not None and len(stage.warmup):
+    for state in (mine, theirs):
+        if state.warmup is not None and len(state.warmup):
             raise HiddenLayerMismatchError(
                 'a model still waits for the samples that fix its hidden layer; let it learn '
                 'more, or call fix_layer()')
@@ -45,12 +51,53 @@ def _take_over(mine: ModelState, theirs: ModelState) -> None:
     else:
         known = theirs.labels.names
     for name in known:
-        mine.know(name)
+        mine.add_label(name)
 
 
 def _check_alike(mine: ModelState, theirs: ModelState) -> None:
-    here, there = (dict(stage.options.as_dict(), width=None) for stage in (mine, theirs))
+    here, there = (dict(state.options.as_dict(), width=None) for state in (mine, theirs))
     if here != there or mine.width not in (None, theirs.width):
         changed = sorted(name for name in here if here[name] != there[name]) or ['width']
         raise HiddenLayerMismatchError(f'the models differ in {", ".join(changed)}; '
                                        'merge models with the same hidden layer')
+
+
+def learnt_sums(model: ProEMLC) -> PartialSums:
+    """Return the partial sums of everything that a model has learnt.
+
+    Raises:
+        NotReadyError: when its hidden layer is not fixed yet.
+    """
+    with model._lock:
+        learner = model._state.fixed
+        if learner is None:
+            raise NotReadyError('the hidden layer is not fixed yet; learn more, or call '
+                                'fix_layer()')
+        return PartialSums.of(learner)
+
+
+def leave_one_out(model: ProEMLC, X: object, labels: object, absent: object = None,
+                  complete: object = True) -> Thresholds:
+    """Return what learnt samples say about the decision rule, each as if left out.
+
+    The model is as before. What several parts of the samples say adds up by Thresholds.merge().
+    """
+    with model._lock:
+        learner = model._state.fixed
+        if learner is None:
+            raise NotReadyError('nothing has been learnt, so nothing can be left out')
+        before = learner.thresholds
+        try:
+            model.calibrate(X, labels, absent, complete)
+            return learner.thresholds
+        finally:
+            learner.thresholds = before
+
+
+def adopt_thresholds(model: ProEMLC, evidence: Thresholds) -> None:
+    """Decide by the evidence of all parts from now on."""
+    with model._lock:
+        learner = model._state.fixed
+        if learner is not None:
+            learner.thresholds = evidence.copy()
+            learner.thresholds.choose()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,11 @@ from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
-from proemlc_ros.core.sample_filter import SampleFilter, checksums_of_rows
-from proemlc_ros.core.samples import SampleLabels, read_samples
+from proemlc_ros.core.samples import SampleLabels, check_samples
 from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.thresholds import Thresholds
+from proemlc_ros.core.unlearning import SampleFilter, checksums_of_rows
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
 _BLOCK = 256
@@ -41,7 +42,7 @@ class PartialSums:
     absent_sum: Array  # (size,)
     prior: Array  # (size,), the ridge
     thresholds: Thresholds
-    ledger: SampleFilter
+    sample_filter: SampleFilter
     samples: int = 0
     mass: float = 0.0
 
@@ -77,16 +78,17 @@ class PartialSums:
         absent_sum = -target_sums[:, 0]
         return cls(learner.options, learner.layer, learner.labels.copy(), gram,
                    target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior,
-                   learner.thresholds.copy(), learner.ledger.copy(), learner.samples, learner.mass)
+                   learner.thresholds.copy(), learner.sample_filter.copy(), learner.samples,
+                   learner.mass)
 
     def add(self, X: object, labels: object, absent: object = None,
             complete: object = True) -> None:
         """Add samples, given as to ProEMLC.learn().
 
-        A label that an incomplete annotation leaves unknown counts as neutral: what the model
-        thought of it at that moment is not known here.
+        A label that an incomplete annotation leaves unknown counts as neutral: the score
+        that the model gave it then is not known here.
         """
-        rows, annotations = read_samples(X, labels, absent, complete, self.layer.width,
+        rows, annotations = check_samples(X, labels, absent, complete, self.layer.width,
                                          self.options.dtype, self.labels.columns)
         for start in range(0, rows.shape[0], _BLOCK):
             self._add_block(rows[start:start + _BLOCK], annotations[start:start + _BLOCK])
@@ -94,32 +96,29 @@ class PartialSums:
     def _add_block(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         hidden = self.layer.rows(rows).astype(np.float64, copy=False)
         routines('float64').syrk(1.0, hidden.T, beta=1.0, c=self.gram, lower=1, overwrite_c=1)
-        weights = np.zeros((len(annotations), self._know(annotations)))
+        for annotation in annotations:
+            self._add_labels(annotation.named)
+        weights = np.zeros((len(annotations), len(self.labels)))
         columns = self.labels.columns
-        for place, said in enumerate(annotations):
-            for name in said.present:
+        for place, annotation in enumerate(annotations):
+            for name in annotation.present:
                 # +1, and +1 to make up for the -1 that absent_sum says of a complete sample
-                weights[place, columns[name] - 1] = 2.0 if said.complete else 1.0
+                weights[place, columns[name] - 1] = 2.0 if annotation.complete else 1.0
                 self.labels.count(name, 1)
-            if not said.complete:
-                weights[place, [columns[name] - 1 for name in said.absent]] = -1.0
+            if not annotation.complete:
+                weights[place, [columns[name] - 1 for name in annotation.absent]] = -1.0
         self.evidence += hidden.T @ weights
-        completes = [said.complete for said in annotations]
+        completes = [annotation.complete for annotation in annotations]
         self.absent_sum += hidden[completes].sum(axis=0)
-        self.ledger.add_all(checksums_of_rows(rows, completes))
+        self.sample_filter.add_all(checksums_of_rows(rows, completes))
         self.samples += len(annotations)
         self.mass += sum(map(self.layer.mass, hidden))
 
-    def _know(self, annotations: list[SampleLabels]) -> int:
-        for said in annotations:
-            for name in said.present if said.complete else said.present + said.absent:
-                self._know_name(name)
-        return len(self.labels)
-
-    def _know_name(self, name: str) -> None:
-        if name not in self.labels.columns:
-            self.labels.add(name)
-            self.evidence = np.asfortranarray(np.pad(self.evidence, ((0, 0), (0, 1))))
+    def _add_labels(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.labels.columns:
+                self.labels.add(name)
+                self.evidence = np.asfortranarray(np.pad(self.evidence, ((0, 0), (0, 1))))
 
     def merge(self, other: PartialSums) -> None:
         """Add the sums of others, labels united by name.
@@ -131,8 +130,7 @@ class PartialSums:
             raise HiddenLayerMismatchError(
                 'the two models have different hidden layers, so their weights cannot be added; '
                 'start the second from ProEMLC.empty_copy() of the first')
-        for name in other.labels.names:
-            self._know_name(name)
+        self._add_labels(other.labels.names)
         columns = [self.labels.columns[name] for name in other.labels.names]
         self.evidence[:, np.array(columns, dtype=int) - 1] += other.evidence
         for name, count in zip(other.labels.names, other.labels.counts):
@@ -141,7 +139,7 @@ class PartialSums:
         self.gram += other.gram
         self.absent_sum += other.absent_sum
         np.maximum(self.prior, other.prior, out=self.prior)
-        self.ledger.merge(other.ledger)
+        self.sample_filter.merge(other.sample_filter)
         self.samples += other.samples
         self.mass += other.mass
 
@@ -163,8 +161,8 @@ class PartialSums:
         if isinstance(learner.ridge, ForgettingRidge):
             learner.ridge.prior = self.prior.copy()
         learner.labels, learner.samples = self.labels.copy(), self.samples
-        learner.mass = self.mass
-        learner.thresholds, learner.ledger = self.thresholds.copy(), self.ledger.copy()
+        learner.mass, learner.thresholds = self.mass, self.thresholds.copy()
+        learner.sample_filter = self.sample_filter.copy()
         return learner
 
 

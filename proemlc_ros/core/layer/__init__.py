@@ -1,3 +1,31 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The hidden layer: scaling, random neurons, neurons around centres."""
+"""The hidden layer: scaling, random neurons, neurons around centres, and the warm-up."""
+
+from __future__ import annotations
+
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.neurons import RandomNeurons
+from proemlc_ros.core.layer.radial import GaussianNeurons, LaplacianNeurons, RadialNeurons
+from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.solving.blas import Array
+
+_RADIAL: dict[str, type[RadialNeurons]] = {'rbf': GaussianNeurons, 'laplacian': LaplacianNeurons}
+
+
+def make_layer(options: Options, width: int, samples: Rows | None) -> HiddenLayer:
+    """Make a layer; samples: the first ones, where it depends on them."""
+    if options.activation in _RADIAL:
+        return _RADIAL[options.activation].draw(options, width, samples)
+    return RandomNeurons.draw(options, width, samples)
+
+
+def restore_layer(options: Options, arrays: dict[str, Array]) -> HiddenLayer:
+    """Make a layer again from its stored arrays."""
+    scaling = Scaling(arrays['shift'], arrays['factor'], options.scaling == 'l2')
+    if options.activation in _RADIAL:
+        return _RADIAL[options.activation](options, scaling, arrays['centres'],
+                                           arrays['gamma'].item(), arrays.get('whitener'))
+    return RandomNeurons(options, scaling, arrays['weights'], arrays['offset'])

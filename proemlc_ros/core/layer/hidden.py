@@ -92,7 +92,7 @@ class HiddenLayer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as plain arrays."""
-        from proemlc_ros.core.layer.making import restore_layer
+        from proemlc_ros.core.layer import restore_layer
         return restore_layer, (self.options, self.arrays())
 
     def same_as(self, other: HiddenLayer) -> bool:

@@ -1,12 +1,13 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Neurons with random weights: h = g(xW + b), step 2 of the paper."""
+"""Neurons with random weights, h = g(xW + b) (step 2 of the paper), and their functions g."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from proemlc_ros.core.layer.activations import ACTIVATIONS
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
@@ -23,7 +24,7 @@ class RandomNeurons(HiddenLayer):
         # C order: rows of a sparse product lie together, and its transpose suits the BLAS.
         self.weights = np.ascontiguousarray(weights, dtype=options.dtype)
         self.offset = np.asarray(offset, dtype=options.dtype)
-        self._activate = ACTIVATIONS[options.activation]
+        self._activate = FUNCTIONS[options.activation]
 
     @classmethod
     def draw(cls, options: Options, width: int, samples: Rows | None) -> RandomNeurons:
@@ -68,3 +69,49 @@ def _weight_scale(options: Options, width: int) -> float:
     if options.weight_scale is not None:
         return options.weight_scale
     return 1.0 if options.scaling == 'l2' else float(width) ** -0.5
+
+
+def _sigmoid(values: Array) -> None:
+    # 1 / (1 + exp(-x)) without overflow
+    values *= 0.5
+    np.tanh(values, out=values)
+    values *= 0.5
+    values += 0.5
+
+
+def _relu(values: Array) -> None:
+    np.maximum(values, 0.0, out=values)
+
+
+def _tanh(values: Array) -> None:
+    np.tanh(values, out=values)
+
+
+def _sine(values: Array) -> None:
+    np.sin(values, out=values)
+
+
+def _gaussian(values: Array) -> None:
+    np.square(values, out=values)
+    np.negative(values, out=values)
+    np.exp(values, out=values)
+
+
+def _softplus(values: Array) -> None:
+    np.logaddexp(values, 0.0, out=values)
+
+
+def _identity(values: Array) -> None:
+    """Leave the values as they are."""
+
+
+# Activation functions by name; each works in place.
+FUNCTIONS: dict[str, Callable[[Array], None]] = {
+    'sigmoid': _sigmoid,
+    'relu': _relu,
+    'tanh': _tanh,
+    'sine': _sine,
+    'gaussian': _gaussian,
+    'softplus': _softplus,
+    'identity': _identity,
+}

@@ -27,7 +27,7 @@ _MEDIAN_OF = 300
 
 
 def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
-    """Return in which order samples become centres; model choice asks for it as well."""
+    """Return in which order samples become centres; model selection needs it, too."""
     order: npt.NDArray[np.int64] = np.random.default_rng(
         np.random.SeedSequence(seed)).permutation(samples)
     return order
@@ -61,8 +61,8 @@ class RadialNeurons(HiddenLayer):
         gamma = options.gamma
         if gamma is None:
             first = samples[order[:_MEDIAN_OF]]
-            probe = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
-            gamma = options.gamma_scale / probe._usual_distance(first)
+            near = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
+            gamma = options.gamma_scale / near._usual_distance(first)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""How good predictions are: of sets of labels, of rankings, and over a stream."""
+"""Metrics of predictions: of sets of labels, of rankings, and over a stream."""
 
 from proemlc_ros.core.metrics.ranking import average_precision, coverage, one_error, ranking_loss
 from proemlc_ros.core.metrics.sets import (

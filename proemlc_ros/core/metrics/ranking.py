@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of how well scores rank the present labels of a sample above the absent ones.
+"""Metrics of how well scores rank the present labels of a sample above the absent ones.
 
 Ties: equal scores share the worst rank among them, and a tied pair counts as ranked wrongly.
 """
@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 Indicators = npt.NDArray[np.bool_]
 
 
-def read_scores(scores: object, truth: Indicators) -> Array:
+def check_scores(scores: object, truth: Indicators) -> Array:
     """Return scores as an array of the shape of truth.
 
     Raises:
@@ -77,9 +77,9 @@ def sample_average_precision(truth: Indicators, scores: Array) -> Array:
     return values
 
 
-RANKING_MEASURES = {'one_error': sample_one_error, 'coverage': sample_coverage,
-                    'ranking_loss': sample_ranking_loss,
-                    'average_precision': sample_average_precision}
+RANKING_METRICS = {'one_error': sample_one_error, 'coverage': sample_coverage,
+                   'ranking_loss': sample_ranking_loss,
+                   'average_precision': sample_average_precision}
 
 
 def one_error(Y_true: object, scores: object) -> float:
@@ -102,10 +102,10 @@ def average_precision(Y_true: object, scores: object) -> float:
     return _mean(sample_average_precision, Y_true, scores)
 
 
-def _mean(measure: Callable[[Indicators, Array], Array], Y_true: object,
+def _mean(metric: Callable[[Indicators, Array], Array], Y_true: object,
           scores: object) -> float:
     truth = _truth(Y_true)
-    return float(measure(truth, read_scores(scores, truth)).mean())
+    return float(metric(truth, check_scores(scores, truth)).mean())
 
 
 def _truth(values: object) -> Indicators:

@@ -13,8 +13,8 @@ from proemlc_ros.core.metrics import ranking, sets
 from proemlc_ros.core.metrics.sets import Array, Counts, Indicators, SetCounts
 from proemlc_ros.errors import LabelError, ParameterError
 
-_EXAMPLE = tuple(sets.EXAMPLE_MEASURES)
-_RANKING = tuple(ranking.RANKING_MEASURES)
+_EXAMPLE = tuple(sets.EXAMPLE_METRICS)
+_RANKING = tuple(ranking.RANKING_METRICS)
 # Columns of a row of sums: wrong decisions, decisions, example measures, then ranking measures.
 _WRONG, _DECISIONS = 0, 1
 _FIRST_RANKING = 2 + len(_EXAMPLE)
@@ -132,11 +132,11 @@ def _contributions(truth: Indicators, predicted: Indicators, scores: object) -> 
     counts = sets.example_counts(truth, predicted)
     rows[:, _WRONG] = counts.predicted + counts.present - 2 * counts.hits
     rows[:, _DECISIONS] = truth.shape[1]
-    for column, measure in enumerate(sets.EXAMPLE_MEASURES.values(), _DECISIONS + 1):
+    for column, measure in enumerate(sets.EXAMPLE_METRICS.values(), _DECISIONS + 1):
         rows[:, column] = measure(counts)
     if scores is not None:
-        ranked = ranking.read_scores(scores, truth)
-        for column, rank in enumerate(ranking.RANKING_MEASURES.values(), _FIRST_RANKING):
+        ranked = ranking.check_scores(scores, truth)
+        for column, rank in enumerate(ranking.RANKING_METRICS.values(), _FIRST_RANKING):
             rows[:, column] = rank(truth, ranked)
     return rows
 

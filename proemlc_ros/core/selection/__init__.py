@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Model choice by exact leave-one-out: nothing is fitted twice."""
+"""Model selection by exact leave-one-out: nothing is fitted twice."""
 
 from proemlc_ros.core.selection.result import Selection
 from proemlc_ros.core.selection.search import select_model

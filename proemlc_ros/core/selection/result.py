@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What model choice found: every point it looked at, the best one, and its curve over sizes."""
+"""The result of a model selection: all points, the best one, and its curve over sizes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Point:
 
 
 class Selection:
-    """The points of a model choice.
+    """The points of a model selection.
 
     Attributes:
         points: all of them.

@@ -1,3 +1,3 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ridge regression that is solved anew with every sample."""
+"""Recursive ridge regression: the solution is updated with every sample."""

@@ -90,7 +90,7 @@ class RecursiveRidge:
     # ----- learning -----
 
     def check(self, leverage: float) -> None:
-        """Refuse a sample whose update would drown in rounding errors.
+        """Reject a sample whose update would drown in rounding errors.
 
         Raises:
             TooLargeError: before anything has changed.
@@ -99,8 +99,8 @@ class RecursiveRidge:
             raise TooLargeError(f'the leverage of the sample is {leverage:g}, beyond what the '
                                 'precision can hold; scale the features or raise the ridge')
 
-    def surely_takes(self, square: float) -> bool:
-        """Whether no hidden row of at most that |h|^2 can be refused, whatever comes before it.
+    def always_accepts(self, square: float) -> bool:
+        """Whether no hidden row of at most that |h|^2 can be rejected, whatever comes before it.
 
         M only shrinks from I / ridge on, and the leverage with it.
         """

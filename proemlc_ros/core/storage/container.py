@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model file: a .npz of plain arrays and a JSON header, sealed by a checksum.
 
-The zip archive holds header.json and one .npy a array, uncompressed, and ends with a comment:
+The zip archive holds header.json and one .npy per array, uncompressed, and ends with a comment:
 the SHA-256 of every byte before it. So no byte can change, appear or vanish unnoticed, and nothing
 is parsed before the checksum fits; nothing is ever unpickled or unpacked.
 """
@@ -87,7 +87,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a crash at any moment leaves the old or the new one, whole.
+    """Write a file so that a crash at any time leaves the old or the new one, whole.
 
     Raises:
         OSError: when it cannot be written; the old file is untouched.

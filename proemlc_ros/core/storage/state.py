@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from proemlc_ros.core.labels import LabelColumns
-from proemlc_ros.core.layer.making import restore_layer
+from proemlc_ros.core.layer import restore_layer
+from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
@@ -20,20 +21,19 @@ from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import Arrays
 from proemlc_ros.core.thresholds import Thresholds
-from proemlc_ros.core.warmup import WarmUp
 from proemlc_ros.errors import CorruptModelError
 
 
-def dump(stage: ModelState) -> tuple[dict[str, Any], Arrays]:
+def dump(state: ModelState) -> tuple[dict[str, Any], Arrays]:
     """Return everything that makes up a model."""
     header: dict[str, Any] = {
-        'options': stage.options.as_dict(), 'width': stage.width,
-        'first_labels': stage.first_labels.names, 'learner': None, 'warmup': None}
+        'options': state.options.as_dict(), 'width': state.width,
+        'first_labels': state.first_labels.names, 'learner': None, 'warmup': None}
     arrays: Arrays = {}
-    if stage.learner is not None:
-        header['learner'] = _dump_learner(stage.learner, arrays)
-    if stage.warmup is not None:
-        header['warmup'] = _dump_warmup(stage.warmup, arrays)
+    if state.learner is not None:
+        header['learner'] = _dump_learner(state.learner, arrays)
+    if state.warmup is not None:
+        header['warmup'] = _dump_warmup(state.warmup, arrays)
     return header, arrays
 
 
@@ -44,14 +44,15 @@ def restore(header: dict[str, Any], arrays: Arrays) -> ModelState:
         CorruptModelError: when header and arrays do not fit together.
     """
     try:
-        stage = ModelState(Options.from_dict(header['options']), LabelColumns(header['first_labels']))
-        stage.width = header['width']
+        state = ModelState(Options.from_dict(header['options']),
+                           LabelColumns(header['first_labels']))
+        state.width = header['width']
         if header['learner'] is not None:
-            stage.learner = _restore_learner(stage.options, header['learner'], arrays)
-        stage.warmup = None
+            state.learner = _restore_learner(state.options, header['learner'], arrays)
+        state.warmup = None
         if header['warmup'] is not None:
-            stage.warmup = _restore_warmup(stage.options, header['warmup'], arrays)
-        return stage
+            state.warmup = _restore_warmup(state.options, header['warmup'], arrays)
+        return state
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise CorruptModelError(
             f'the parts of the model do not fit together: {error!r}') from error
@@ -69,9 +70,9 @@ def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     for part, values in (('layer', learner.layer.arrays()),
                          ('thresholds', learner.thresholds.arrays())):
         arrays.update({f'{part}.{name}': array.copy() for name, array in values.items()})
-    places = np.flatnonzero(learner.ledger.counts)
+    places = np.flatnonzero(learner.sample_filter.counts)
     arrays['ledger.places'] = places.astype(np.uint32)
-    arrays['ledger.counts'] = learner.ledger.counts[places]
+    arrays['ledger.counts'] = learner.sample_filter.counts[places]
     return {'labels': learner.labels.names, 'counts': learner.labels.counts,
             'samples': learner.samples, 'mass': learner.mass, 'scale': ridge.scale,
             'steps': getattr(ridge, 'steps', 0)}
@@ -85,7 +86,7 @@ def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -
     learner.last_sum = arrays['last_sum']
     learner.thresholds = Thresholds.restore(options.threshold, options.forgetting,
                                             _part('thresholds', arrays))
-    learner.ledger.counts[arrays['ledger.places']] = arrays['ledger.counts']
+    learner.sample_filter.counts[arrays['ledger.places']] = arrays['ledger.counts']
     _restore_ridge(learner.ridge, len(learner.labels) + 1, header, arrays)
     return learner
 
@@ -107,7 +108,7 @@ def _restore_ridge(ridge: RecursiveRidge, outputs: int, header: dict[str, Any],
 
 def _dump_warmup(warmup: WarmUp, arrays: Arrays) -> dict[str, Any]:
     header = {'needed': warmup.needed, 'kept': len(warmup), 'sparse': False,
-              'annotations': [list(said) for said in warmup.annotations]}
+              'annotations': [list(annotation) for annotation in warmup.annotations]}
     if len(warmup):
         rows = warmup.rows()
         header['sparse'] = is_sparse(rows)

@@ -52,7 +52,7 @@ def test_left_out_scores_equal_real_models(candidate):
                                    model.scores(X[sample:sample + 1])[0, columns], atol=1e-8)
 
 
-def test_a_point_judges_by_left_out_scores():
+def test_a_point_is_scored_by_left_out_scores():
     X, Y = make_data(1, 40)
     point, = try_candidate(X, Y, CANDIDATES[1], [20], [0.5])
     H, others, _ = hidden_columns(X, point.options, len(X))

@@ -43,9 +43,9 @@ class WarmUp:
         """Return the same with copies of more samples."""
         return WarmUp(self.needed, (*self.parts, rows.copy()), (*self.annotations, *annotations))
 
-    def minus(self, row: Rows, said: SampleLabels) -> WarmUp | None:
+    def minus(self, row: Rows, annotation: SampleLabels) -> WarmUp | None:
         """Return the same without the last sample that equals this one; None: there is none."""
-        place = self._find(row, said)
+        place = self._find(row, annotation)
         if place is None:
             return None
         others = [other for other in range(len(self)) if other != place]
@@ -59,8 +59,8 @@ class WarmUp:
             return tuple(other for other in replaced if other is not None)
 
         return WarmUp(self.needed, self.parts, tuple(
-            SampleLabels(changed(said.present), changed(said.absent), said.complete)
-            for said in self.annotations))
+            SampleLabels(changed(present), changed(absent), complete)
+            for present, absent, complete in self.annotations))
 
     def rows(self) -> Rows:
         """Return the kept samples as rows; sparse if any of them came so."""
@@ -73,8 +73,8 @@ class WarmUp:
         """The memory of the kept samples."""
         return sum(part.data.nbytes for part in self.parts)
 
-    def _find(self, row: Rows, said: SampleLabels) -> int | None:
-        wanted = _meaning(said)
+    def _find(self, row: Rows, annotation: SampleLabels) -> int | None:
+        wanted = _meaning(annotation)
         for place in range(len(self) - 1, -1, -1):
             if _meaning(self.annotations[place]) == wanted and _equal(
                     self.rows()[place:place + 1], row):
@@ -82,8 +82,8 @@ class WarmUp:
         return None
 
 
-def _meaning(said: SampleLabels) -> tuple[frozenset[str], frozenset[str], bool]:
-    return frozenset(said.present), frozenset(said.absent), said.complete
+def _meaning(annotation: SampleLabels) -> tuple[frozenset[str], frozenset[str], bool]:
+    return frozenset(annotation.present), frozenset(annotation.absent), annotation.complete
 
 
 def _stack(parts: tuple[Rows, ...]) -> Rows:

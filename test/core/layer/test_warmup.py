@@ -8,7 +8,7 @@ from core_reference import batch_scores, plain, samples
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.layer.making import make_layer
+from proemlc_ros.core.layer import make_layer
 
 X, ANNOTATIONS = samples(90)
 
@@ -20,8 +20,8 @@ def warming(**settings):
 @pytest.mark.parametrize('count', [1, 2, 3, 7, 8, 31, 49, 50, 51, 90])
 def test_at_any_time_the_model_is_exact_for_its_layer(count):
     model = warming()
-    for x, said in zip(X[:count], ANNOTATIONS[:count]):
-        model.learn(x, said)
+    for x, annotation in zip(X[:count], ANNOTATIONS[:count]):
+        model.learn(x, annotation)
     assert model.warming_up == (count < 50)
     drawn_from = 50 if count >= 50 else 2 ** int(np.log2(count))
     layer = make_layer(model.options, 7, X[:drawn_from])

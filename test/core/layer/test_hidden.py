@@ -8,9 +8,9 @@ from core_reference import samples
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from proemlc_ros.core.layer.activations import ACTIVATIONS
-from proemlc_ros.core.layer.making import make_layer, restore_layer
-from proemlc_ros.core.options import Options
+from proemlc_ros.core.layer import make_layer, restore_layer
+from proemlc_ros.core.layer.neurons import FUNCTIONS
+from proemlc_ros.core.options import ACTIVATIONS, Options
 
 X, _ = samples(60, width=9)
 SCALINGS = ('none', 'standard', 'minmax', 'l2')
@@ -60,12 +60,16 @@ def test_random_neurons_apply_the_scaling_before_their_weights(scaling):
 def test_activations(activation, function):
     values = np.linspace(-4.0, 4.0, 33)
     expected = function(values)
-    ACTIVATIONS[activation](values)
+    FUNCTIONS[activation](values)
     np.testing.assert_allclose(values, expected, atol=1e-15)
 
 
+def test_every_activation_that_options_allow_has_its_function():
+    assert tuple(FUNCTIONS) == ACTIVATIONS
+
+
 def test_activations_do_not_overflow():
-    for activate in ACTIVATIONS.values():
+    for activate in FUNCTIONS.values():
         values = np.array([-1e4, 1e4])
         activate(values)
         assert np.isfinite(values).all()

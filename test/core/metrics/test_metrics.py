@@ -18,12 +18,12 @@ from proemlc_ros.errors import (
     ParameterError,
 )
 
-# Two labels right of three and one wrong; nothing found; nothing there and nothing said.
+# Two labels right of three and one wrong; nothing found; nothing there and nothing predicted.
 TRUTH = [[1, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
 GUESS = [[1, 1, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
-def test_measures_worked_by_hand():
+def test_metrics_worked_by_hand():
     values = metrics.evaluate(TRUTH, GUESS)
     assert values['hamming_loss'] == pytest.approx(3 / 12)
     assert values['accuracy'] == pytest.approx((2 / 4 + 0 + 1) / 3)
@@ -71,7 +71,7 @@ def test_single_functions_equal_evaluate():
     for name in ('hamming_loss', 'accuracy', 'precision', 'recall', 'f1_paper', 'f1_example',
                  'subset_accuracy', 'f1_micro', 'f1_macro'):
         assert getattr(metrics, name)(TRUTH, GUESS) == pytest.approx(values[name])
-    for name in ranking.RANKING_MEASURES:
+    for name in ranking.RANKING_METRICS:
         assert getattr(ranking, name)(TRUTH, scores) == pytest.approx(values[name])
 
 
@@ -103,7 +103,7 @@ def indicator_pairs(least_labels=1):
 
 @settings(deadline=None)
 @given(indicator_pairs(2))
-def test_set_measures_equal_scikit_learn(pairs):
+def test_set_metrics_equal_scikit_learn(pairs):
     learn = pytest.importorskip('sklearn.metrics')
     truth, guess, _ = pairs
     assert metrics.hamming_loss(truth, guess) == pytest.approx(learn.hamming_loss(truth, guess))
@@ -127,7 +127,7 @@ def test_set_measures_equal_scikit_learn(pairs):
 
 @settings(deadline=None)
 @given(indicator_pairs(2))
-def test_ranking_measures_equal_scikit_learn(pairs):
+def test_ranking_metrics_equal_scikit_learn(pairs):
     learn = pytest.importorskip('sklearn.metrics')
     truth, _, scores = pairs
     assert ranking.coverage(truth, scores) == pytest.approx(learn.coverage_error(truth, scores))
@@ -164,13 +164,13 @@ def test_rolling_equals_batch_of_the_latest(pairs, window):
 
 
 def test_labels_may_be_added_to_a_stream_but_not_taken_away():
-    for measures in (StreamingMetrics(), RollingMetrics(10)):
-        measures.add([1, 0], [1, 1])
-        measures.add([0, 0, 1], [0, 0, 0])
-        assert measures.values()['hamming_loss'] == pytest.approx(2 / 5)
-        assert measures.values()['f1_macro'] == pytest.approx((1 + 0 + 0) / 3)
+    for stream in (StreamingMetrics(), RollingMetrics(10)):
+        stream.add([1, 0], [1, 1])
+        stream.add([0, 0, 1], [0, 0, 0])
+        assert stream.values()['hamming_loss'] == pytest.approx(2 / 5)
+        assert stream.values()['f1_macro'] == pytest.approx((1 + 0 + 0) / 3)
         with pytest.raises(LabelError, match='2 labels came after rows of 3'):
-            measures.add([1, 0], [1, 0])
+            stream.add([1, 0], [1, 0])
 
 
 def test_nothing_seen_gives_no_values():
@@ -179,10 +179,10 @@ def test_nothing_seen_gives_no_values():
 
 
 def test_ranking_counts_only_ranked_samples():
-    measures = StreamingMetrics()
-    measures.add([1, 0], [1, 0])
-    measures.add([1, 0], [1, 0], [0.0, 1.0])
-    assert measures.values()['one_error'] == 1.0
+    stream = StreamingMetrics()
+    stream.add([1, 0], [1, 0])
+    stream.add([1, 0], [1, 0], [0.0, 1.0])
+    assert stream.values()['one_error'] == 1.0
 
 
 @pytest.mark.parametrize('window', [0, -1, 2.5, True])

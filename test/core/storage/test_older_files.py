@@ -3,7 +3,7 @@
 """Model files that earlier versions wrote: they load, predict the same and go on learning.
 
 The files in data/ were written by the package before its modules were renamed; beside each stands
-what the model said then, and after one more sample. Never write them again with newer code.
+what the model predicted then, and after one more sample. Never write them again with newer code.
 """
 
 import json
@@ -20,7 +20,7 @@ ODD = [' first', ' cup ', 'a\u200bb', 'e\u0301', '\u3164', 'plain']
 
 
 def older(name):
-    """Return the model of an older file, and what it said then."""
+    """Return the model of an older file, and what it predicted then."""
     expected = json.loads((DATA / f'{name}.json').read_text(encoding='utf-8'))
     return ProEMLC.load(DATA / f'{name}.npz'), expected
 
@@ -37,7 +37,7 @@ def test_an_older_file_gives_the_same_model(name):
         np.testing.assert_allclose(getattr(model, method)(X), expected[method], rtol=0,
                                    atol=tolerance)
     np.testing.assert_array_equal(model.thresholds, expected['thresholds'])
-    assert [list(said) for said in model.predict(X)] == expected['predicted']
+    assert [list(labels) for labels in model.predict(X)] == expected['predicted']
 
 
 @pytest.mark.parametrize('name', ['warm', 'relu', 'laplacian', 'forgetting', 'odd_names'])

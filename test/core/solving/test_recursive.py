@@ -79,7 +79,7 @@ def test_downdate_takes_a_row_back():
     np.testing.assert_allclose(ridge.beta, np.linalg.solve(A, H[15:].T @ Y[15:]), atol=1e-10)
 
 
-def test_downdate_refuses_to_lose_positive_definiteness():
+def test_downdate_rejects_to_lose_positive_definiteness():
     ridge = RecursiveRidge(3, 1.0)
     h = np.array([1.0, 2.0, 2.0])  # hMh = 9: nothing was learnt in this direction
     gain, leverage = ridge.gain(h)
@@ -90,7 +90,7 @@ def test_downdate_refuses_to_lose_positive_definiteness():
     np.testing.assert_array_equal(ridge.beta, before[1])
 
 
-def test_rows_beyond_the_precision_are_refused():
+def test_rows_beyond_the_precision_are_rejected():
     with pytest.raises(TooLargeError, match='scale the features or raise the ridge'):
         RecursiveRidge(2, 1.0).check(1e15)
     with pytest.raises(TooLargeError):
@@ -100,15 +100,15 @@ def test_rows_beyond_the_precision_are_refused():
 
 
 @pytest.mark.parametrize('dtype', ['float64', 'float32'])
-def test_rows_that_are_surely_taken_are_taken(dtype):
+def test_rows_that_are_always_accepted_are_accepted(dtype):
     ridge = RecursiveRidge(4, 0.03, dtype)
     length = 1.0
-    while ridge.surely_takes((10.0 * length) ** 2):
+    while ridge.always_accepts((10.0 * length) ** 2):
         length *= 10.0
     rows = np.asarray(np.random.default_rng(0).normal(size=(300, 4)), dtype)
     rows *= length / np.linalg.norm(rows, axis=1)[:, np.newaxis]
     ridge.prepare_rows(rows)
-    assert length >= 10.0 and not RecursiveRidge(4, 0.0, dtype).surely_takes(1.0)
+    assert length >= 10.0 and not RecursiveRidge(4, 0.0, dtype).always_accepts(1.0)
 
 
 def test_outputs_come_and_go():

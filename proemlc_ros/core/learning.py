@@ -1,0 +1,239 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Learning rows of samples, all or none; complete ones in blocks, with fewer passes over M."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from proemlc_ros.core.labels import LabelColumns, indicators
+from proemlc_ros.core.learner import CachedSample, Learner, LearnerState
+from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.recursive import BLOCK
+from proemlc_ros.core.thresholds import DecisionRule, Mask
+from proemlc_ros.core.unlearning import checksums_of_rows
+from proemlc_ros.errors import ProEMLCError
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.prediction import PrequentialRecorder
+
+# Samples whose scores are counted together: a few take nearly as long as many.
+CHUNK = 4 * BLOCK
+
+
+class LearntSamples(NamedTuple):
+    """Samples of a chunk just before each was learnt, one entry or row per sample."""
+
+    scores: Array  # (n, 1 + labels); unnamed label first
+    present: Mask  # (n, labels)
+    leverages: Array
+    squares: Array  # |h|^2
+    masses: Array
+
+
+class AppliedRules(NamedTuple):
+    """How labels were predicted for each sample just before it was learnt."""
+
+    thresholds: Array  # (n,)
+    at_least: npt.NDArray[np.intp]  # (n,)
+    handicaps: Array  # (n, labels); -inf for those not known or not shown by then
+
+
+class _Savepoint:
+    """A learner's state to go back to, copied only if it is needed."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._state: LearnerState | None = None
+
+    def set(self) -> None:
+        """Keep the state as it is now, unless one is kept already."""
+        if self._state is None:
+            self._state = self._learner.state()
+
+    def restore(self) -> None:
+        """Go back to the state kept, if there is one; without one nothing has changed."""
+        if self._state is not None:
+            self._learner.restore(self._state)
+
+
+def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
+               recorder: PrequentialRecorder | None = None) -> None:
+    """Learn samples in order; in blocks where possible, which gives the same result.
+
+    Args:
+        learner: is to learn them.
+        rows: the samples.
+        annotations: one per row.
+        recorder: gets the prediction of each sample from before it is learnt.
+
+    Raises:
+        TooLargeError: when a sample cannot be learnt; the learner is as before.
+    """
+    savepoint = _Savepoint(learner)
+    runs = list(_runs(annotations))
+    try:
+        for start, stop, complete in runs:
+            if len(runs) > 1:
+                savepoint.set()
+            in_blocks = complete and learner.options.forgetting == 1.0 and stop - start > 1
+            learner.forget_cached()
+            (_learn_blocks if in_blocks else _learn_each)(
+                learner, rows[start:stop], annotations[start:stop], recorder, savepoint)
+    except ProEMLCError:
+        savepoint.restore()
+        raise
+    learner.sample_filter.add_all(
+        checksums_of_rows(rows, [annotation.complete for annotation in annotations]))
+
+
+def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
+    """Learn the first samples without ridge (eqs 5, 11-12), of whatever rank they are."""
+    learner.grow(name for annotation in annotations for name in annotation.present)
+    hidden = learner.layer.rows(rows)
+    learner.ridge.start_from(hidden, np.array([learner.targets(annotation)
+                                               for annotation in annotations]))
+    for annotation in annotations:
+        learner.count(annotation, 1)
+    learner.mass += float(learner.layer.masses(hidden).sum())
+    learner.sample_filter.add_all(checksums_of_rows(rows, [True] * len(annotations)))
+    learner.last_sum = hidden.sum(axis=0)
+
+
+def _runs(annotations: list[SampleLabels]) -> Iterator[tuple[int, int, bool]]:
+    """Yield stretches of complete and of incomplete annotations: start, stop, complete."""
+    start = 0
+    for stop in range(1, len(annotations) + 1):
+        if stop == len(annotations) or annotations[stop].complete != annotations[start].complete:
+            yield start, stop, annotations[start].complete
+            start = stop
+
+
+def _learn_each(learner: Learner, rows: Rows, annotations: list[SampleLabels],
+                recorder: PrequentialRecorder | None, savepoint: _Savepoint) -> None:
+    """Learn samples one by one."""
+    if len(annotations) > 1:
+        savepoint.set()
+    for start in range(0, rows.shape[0], BLOCK):
+        block = annotations[start:start + BLOCK]
+        for hidden, annotation in zip(learner.layer.rows(rows[start:start + BLOCK]), block):
+            learner.learn_hidden(CachedSample(b'', hidden.copy()), annotation, recorder)
+
+
+def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
+                  recorder: PrequentialRecorder | None, savepoint: _Savepoint) -> None:
+    """Learn complete samples in blocks."""
+    names = dict.fromkeys(name for annotation in annotations for name in annotation.present)
+    known = len(learner.labels)
+    hidden_sum = np.zeros_like(learner.last_sum)
+    chunks = list(_chunks(learner, rows.shape[0]))
+    for start, *stops in chunks:
+        hidden = _hidden_rows(learner, rows[start:stops[-1]])
+        squares = np.einsum('ij,ij->i', hidden, hidden)
+        # A savepoint costs a copy of M; without it no sample may be rejected after another.
+        if len(chunks) > 1 or len(stops) > 1 and not learner.ridge.always_accepts(squares.max()):
+            savepoint.set()
+        parts = [_learn_block(learner, hidden[begin - start:end - start], annotations[begin:end],
+                              names, learner.samples == begin == 0)
+                 for begin, end in zip([start, *stops], stops)]
+        scores, present, leverages = map(np.concatenate, zip(*parts))
+        learnt = LearntSamples(scores, present, leverages, squares, learner.layer.masses(hidden))
+        rules, known = _count(learner, learnt, known)
+        if recorder is not None:
+            recorder.record_block(learner, rules, learnt)
+        learner.samples += len(hidden)
+        learner.mass += float(learnt.masses.sum())
+        hidden_sum += hidden.sum(axis=0)
+    learner.last_sum = hidden_sum
+
+
+def _chunks(learner: Learner, count: int) -> Iterator[list[int]]:
+    """Yield the chunks: where each begins, and where each of its blocks ends.
+
+    The first samples of all need one product with M less than the others, which pays as long as
+    they are fewer than half the neurons.
+    """
+    chunk = [0]
+    length = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
+    while chunk[-1] < count:
+        chunk.append(min(count, chunk[-1] + length))
+        length = BLOCK
+        if chunk[-1] == count or chunk[-1] - chunk[0] >= CHUNK:
+            yield chunk
+            chunk = chunk[-1:]
+
+
+def _hidden_rows(learner: Learner, rows: Rows) -> Array:
+    """Return the hidden rows of samples, in memory that the next call uses again.
+
+    New memory each time would take a tenth of the time of learning.
+    """
+    count = rows.shape[0]
+    if count > CHUNK:
+        return learner.layer.rows(rows)
+    if len(learner.buffer) < count:
+        learner.buffer = np.empty((count, learner.layer.size), dtype=learner.options.dtype)
+    return learner.layer.rows(rows, learner.buffer[:count])
+
+
+def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
+                 names: Iterable[str], first: bool) -> tuple[Array, Mask, Array]:
+    """Learn a block of hidden rows; when it is rejected, nothing has changed.
+
+    Args:
+        learner: is to learn it.
+        hidden: its rows.
+        block: one annotation per row.
+        names: labels that must be known.
+        first: nothing has been learnt before.
+
+    Returns:
+        The scores before, the labels shown, and the leverages.
+
+    """
+    prepared = learner.ridge.prepare_rows(hidden, first)
+    learner.grow(names)
+    labels = learner.labels
+    present = indicators([annotation.present for annotation in block], labels.columns,
+                         len(labels) + 1)
+    targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
+    scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
+    return scores, present[:, 1:], prepared.leverages
+
+
+def _count(learner: Learner, learnt: LearntSamples, known: int) -> tuple[AppliedRules, int]:
+    """Count the labels of a chunk and learn the thresholds, as if sample by sample.
+
+    known: how many labels were known before; of the return value, after.
+    """
+    labels, (scores, present) = learner.labels, learnt[:2]
+    held: list[tuple[int, DecisionRule]] = []
+    handicaps = np.full(present.shape, -np.inf)
+    start = 0
+    while start < len(present):
+        # Until a label is shown for the first time, what holds for one sample holds for the next.
+        stretch = slice(start, start + _first_shown(labels, present[start:]) + 1)
+        handicaps[stretch, :known] = labels.handicap[:known]
+        held += [(start + place, choice) for place, choice in learner.thresholds.observe_rows(
+            scores[stretch, 1:] + labels.handicap, present[stretch])]
+        shown = present[stretch].sum(axis=0)
+        for place in shown.nonzero()[0].tolist():
+            labels.count(labels.names[place], int(shown[place]))
+            known = max(known, place + 1)
+        start = stretch.stop
+    lengths = np.diff([place for place, _ in held], append=len(present))
+    thresholds, at_least = zip(*(choice for _, choice in held))
+    rules = AppliedRules(np.repeat(thresholds, lengths), np.repeat(at_least, lengths), handicaps)
+    return rules, known
+
+
+def _first_shown(labels: LabelColumns, present: Mask) -> int:
+    """Return which sample is the first with a label never shown; behind the last: none is."""
+    unseen = present[:, labels.handicap == -np.inf].any(axis=1)
+    return int(unseen.argmax()) if unseen.any() else len(present)
