@@ -20,9 +20,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from proemlc_ros.features.colour_moments import linear_light_table
+from proemlc_ros.features.colour import linear_light_table
+from proemlc_ros.features.laser_profile import LaserBeams
+from proemlc_ros.features.motion_window import MotionSample
 from proemlc_ros.features.registry import make_extractor
-from proemlc_ros.features.samples import LaserBeams, MotionSample
 
 
 def fastest_of(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:

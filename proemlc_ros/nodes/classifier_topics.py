@@ -31,7 +31,6 @@ from proemlc_ros.conversions import (
     label_set_message,
     prediction_message,
     query_message,
-    stamp_of,
     stamped_vector_of,
     vector_of,
     vision_message,
@@ -49,6 +48,7 @@ from proemlc_ros.nodes.qos_check import QosCheck
 from proemlc_ros.nodes.receiver import Receiver
 from proemlc_ros.nodes.ros_messages import RosMessages, message_class
 from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.stamps import stamp_of
 
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5

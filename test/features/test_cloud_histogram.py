@@ -55,6 +55,6 @@ def test_a_cloud_outside_the_box_is_all_zero():
 
 @pytest.mark.parametrize('parameters', [
     {'layers': 0}, {'cells': 101}, {'box': (0.0, 1.0)}, {'box': (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         CloudHistogram(**parameters)

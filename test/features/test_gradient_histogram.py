@@ -84,6 +84,6 @@ def test_contrast_cancels(camera_image):
 
 
 @pytest.mark.parametrize('parameters', [{'grid': 0}, {'orientations': 1}, {'region': ()}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         GradientHistogram(**parameters)

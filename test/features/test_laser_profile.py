@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
-from proemlc_ros.features.laser_profile import LaserProfile
-from proemlc_ros.features.samples import LaserBeams
-from proemlc_ros.features.scan_shape import SHAPE_STATISTICS, shape_statistics
+from proemlc_ros.features.laser_profile import (
+    SHAPE_STATISTICS,
+    LaserBeams,
+    LaserProfile,
+    shape_statistics,
+)
 
 INF, NAN = math.inf, math.nan
 
@@ -110,7 +113,7 @@ def test_max_range_clips_and_scales():
 
 
 @pytest.mark.parametrize('range_max', [0.0, NAN, INF, -1.0])
-def test_senseless_limits_are_refused_unless_max_range_is_given(range_max):
+def test_unusable_limits_are_rejected_unless_max_range_is_given(range_max):
     scan = beams([0.5, 0.5], range_min=0.0, range_max=range_max)
     with pytest.raises(BadSensorDataError) as caught:
         LaserProfile()(scan)
@@ -139,6 +142,6 @@ def test_shape_statistics_of_a_corridor():
 @pytest.mark.parametrize('parameters', [
     {'sectors': 0}, {'field_of_view': (1.0,)}, {'field_of_view': (1.0, -1.0)},
     {'field_of_view': (0.0, 7.0)}, {'max_range': -1.0}, {'max_range': NAN}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         LaserProfile(**parameters)

@@ -55,7 +55,7 @@ def test_embedding_equals_the_product_in_numpy(tmp_path, camera_image, weights, 
         extractor(camera_image), wanted / np.linalg.norm(wanted), atol=1e-5)
 
 
-def test_bands_last_are_understood(tmp_path, camera_image, weights):
+def test_channels_last_are_understood(tmp_path, camera_image, weights):
     extractor = OnnxEmbedding(
         model=write_model(tmp_path / 'm.onnx', [1, 6, 8, 3], weights), normalise=False)
     wanted = prepared(camera_image).ravel() @ weights
@@ -86,7 +86,7 @@ def test_another_network_is_another_extractor(tmp_path, weights):
     assert one.name.startswith('onnx_embedding/1(model=')
 
 
-def test_values_that_are_not_finite_are_refused(tmp_path, camera_image, weights):
+def test_values_that_are_not_finite_are_rejected(tmp_path, camera_image, weights):
     path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights * np.nan)
     with pytest.raises(BadSensorDataError):
         OnnxEmbedding(model=path)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.sensor_arrays.byte_rows import byte_rows
 
 
 class Encoding(NamedTuple):
@@ -74,7 +73,7 @@ def image_array(message: Any) -> NDArray[Any]:
 
 
 def pixel_rows(message: Any, encoding: Encoding) -> NDArray[np.uint8]:
-    """Return the bytes of the pixels, one row of the image a row, without padding."""
+    """Return the bytes of the pixels, one row per row of the image, without padding."""
     height, width, step = message.height, message.width, message.step
     if height < 1 or width < 1:
         raise BadSensorDataError(
@@ -116,3 +115,30 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         return pixels
     swap = cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGB
     return cv2.cvtColor(pixels, swap)
+
+
+def byte_rows(
+    data: Any, rows: int, row_bytes: int, step: int, sensor: str,
+) -> NDArray[np.uint8]:
+    """Return the bytes of each row without padding, as a view that cannot be written to.
+
+    Args:
+        data: the message's data.
+        rows: number of rows.
+        row_bytes: bytes of a row without padding.
+        step: bytes from one row to the next, at least row_bytes.
+        sensor: image or cloud, for the error.
+
+    Raises:
+        BadSensorDataError: truncated_image or truncated_cloud.
+
+    """
+    stored = np.frombuffer(data, np.uint8)
+    needed = step * (rows - 1) + row_bytes
+    if len(stored) < needed:
+        raise BadSensorDataError(
+            f'truncated_{sensor}', f'the {sensor} has {len(stored)} bytes of data; {rows} rows of '
+            f'{row_bytes} bytes, {step} apart, need {needed}')
+    # Reshaping would need the padding of the last row, which may be missing.
+    return np.lib.stride_tricks.as_strided(
+        stored, (rows, row_bytes), (step, 1), writeable=False)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Colour moments against the CIE formulas in double precision and against scikit-image."""
+"""Colour moments and histograms against the CIE formulas, scikit-image and NumPy."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,12 @@ from hypothesis.extra import numpy as hnp
 from reference_colours import cie_luv
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
-from proemlc_ros.features.colour_moments import (
+from proemlc_ros.features.colour import (
+    HISTOGRAM_BOUNDS,
     LARGEST_VARIANCE,
     LOWEST,
     SPAN,
+    ColourHistogram,
     ColourMoments,
 )
 
@@ -118,7 +120,7 @@ def test_region_is_the_cropped_image(camera_image):
 
 
 @pytest.mark.parametrize('shape', [(0, 5, 3), (5, 0), (0,), (2, 2, 2, 2)])
-def test_what_is_no_image_is_refused(shape):
+def test_arrays_that_are_not_images_are_rejected(shape):
     with pytest.raises(BadSensorDataError) as caught:
         ColourMoments()(np.zeros(shape, np.uint8))
     assert caught.value.cause == 'empty_image'
@@ -128,6 +130,46 @@ def test_what_is_no_image_is_refused(shape):
     {'grid': 0}, {'grid': 65}, {'region': (0.5, 0.5, 0.6, 0.1)}, {'region': (0.0, 0.0, 0.0, 1.0)},
     {'region': (0.0, 1.0)}, {'region': (float('nan'), 0.0, 1.0, 1.0)},
 ])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_moment_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         ColourMoments(**parameters)
+
+
+@pytest.mark.parametrize('light_bins,colour_bins', [(4, 8), (3, 5), (1, 1)])
+def test_histogram_shares_equal_numpys_histogram(camera_image, light_bins, colour_bins):
+    luv = cie_luv(camera_image).reshape(-1, 3)
+    wanted, _ = np.histogramdd(
+        luv, (light_bins, colour_bins, colour_bins),
+        range=np.reshape(HISTOGRAM_BOUNDS, (3, 2)))
+    found = ColourHistogram(light_bins=light_bins, colour_bins=colour_bins)(camera_image)
+    # Colours within 0.01 of a border may fall to either side: at most one pixel in a thousand.
+    assert np.abs(found.astype(float)**2 - wanted.ravel() / len(luv)).sum() < 1e-3
+
+
+@settings(max_examples=60, deadline=None)
+@given(image=hnp.arrays(
+    st.sampled_from([np.uint8, np.uint16]),
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12).flatmap(
+        lambda shape: st.sampled_from([shape, (*shape, 3)]))))
+def test_every_pixel_is_in_the_histogram(image):
+    vector = ColourHistogram()(image)
+    assert vector.shape == (256,) and vector.dtype == np.float32
+    assert np.sum(vector.astype(float)**2) == pytest.approx(1, abs=1e-5)
+
+
+def test_extreme_colours_are_in_the_histogram():
+    corners = np.array(np.meshgrid(*[[0, 255]] * 3), np.uint8).reshape(3, 1, -1).transpose(1, 2, 0)
+    assert np.sum(ColourHistogram()(np.ascontiguousarray(corners))**2) == pytest.approx(1)
+
+
+def test_positions_do_not_matter_to_the_histogram(camera_image):
+    np.testing.assert_array_equal(
+        ColourHistogram()(camera_image),
+        ColourHistogram()(np.ascontiguousarray(camera_image[::-1, ::-1])))
+
+
+@pytest.mark.parametrize('parameters', [
+    {'light_bins': 0}, {'colour_bins': 65}, {'region': (0.0, 0.0, 2.0, 1.0)}])
+def test_unusable_histogram_parameters_are_rejected(parameters):
+    with pytest.raises(ExtractorError):
+        ColourHistogram(**parameters)

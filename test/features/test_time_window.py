@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Spectra against SciPy, and what gaps do to statistics and spectra."""
+"""Samples of a time window; spectra against SciPy, and the effect of gaps."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import periodogram
 
-from proemlc_ros.features.window_statistics import STATISTICS, band_amplitudes, describe_channel
+from proemlc_ros.features.time_window import (
+    MOST_SAMPLES,
+    STATISTICS,
+    SlidingWindow,
+    band_amplitudes,
+    describe_channel,
+)
 
 RATE, SECONDS, BANDS = 50.0, 2.0, 8
+SECOND = 1_000_000_000
 
 
 def describe(times, values, **options):
@@ -99,3 +106,23 @@ def test_any_window_gives_finite_values(data):
     bands = data.draw(st.integers(0, 20))
     found = describe(sorted(offsets), values, bands=bands)
     assert found.shape == (len(STATISTICS) + bands,) and np.isfinite(found).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(stamps=st.lists(st.integers(0, 5 * SECOND), min_size=1, max_size=40))
+def test_the_window_holds_the_samples_of_its_length(stamps):
+    window = SlidingWindow(1.0)
+    for stamp in stamps:
+        window.add(stamp, [float(stamp)])
+    times, values = window.arrays()
+    assert times[-1] == 0 and np.all(times > -1.0) and np.all(np.diff(times) >= 0)
+    newest = values[-1, 0]
+    assert newest >= stamps[-1]
+    np.testing.assert_allclose(times, (values[:, 0] - newest) / SECOND, atol=1e-9)
+
+
+def test_the_samples_of_a_flood_are_bounded():
+    window = SlidingWindow(1000.0)
+    for stamp in range(MOST_SAMPLES + 100):
+        window.add(stamp, ())
+    assert len(window) == MOST_SAMPLES

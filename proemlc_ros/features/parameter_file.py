@@ -1,0 +1,100 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the feature node from a ROS 2 parameter file, with values as ROS reads them.
+
+ROS 2 (rcl_yaml_param_parser) and PyYAML read some plain scalars differently: `1e-3` is a number to
+ROS and text to PyYAML, `12:30` text to ROS and a number to PyYAML. The tests compare with rcl.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from proemlc_ros.errors import ExtractorError
+from proemlc_ros.features.settings import nested
+
+# Tag of scalars without quotes and tag, whose type the text decides.
+PLAIN = '!plain'
+
+TRUE = frozenset('Y y yes Yes YES true True TRUE on On ON'.split())
+FALSE = frozenset('N n no No NO false False FALSE off Off OFF'.split())
+# What the C functions strtol and strtod take.
+DECIMAL = re.compile(r'[+-]?(0|[1-9][0-9]*)')
+OCTAL = re.compile(r'[+-]?0[0-7]+')
+HEXADECIMAL = re.compile(r'[+-]?0[xX][0-9a-fA-F]+')
+FLOAT = re.compile(r'[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?')
+SPECIAL = re.compile(r'\.(nan|NaN|NAN)|[+-]?\.(inf|Inf|INF)|[+-]?(?i:nan|inf|infinity)')
+
+
+class ParameterLoader(yaml.SafeLoader):
+    """Reads YAML with ROS's types; rejects a key that comes twice and a value that is missing."""
+
+    # In place of PyYAML's own rules: every plain scalar, whatever its first character.
+    yaml_implicit_resolvers = {None: [(PLAIN, re.compile(''))]}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
+        """Return a mapping; names of parameters are text, whatever they look like."""
+        mapping: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.value in mapping:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'the key {key.value!r} comes twice', key.start_mark)
+            mapping[key.value] = self.construct_object(value, deep=True)
+        return mapping
+
+    def construct_plain(self, node: yaml.ScalarNode) -> bool | int | float | str:
+        """Return the value of a plain scalar."""
+        if node.value == '':
+            raise yaml.constructor.ConstructorError(
+                None, None, 'a value is missing', node.start_mark)
+        return plain_value(node.value)
+
+
+ParameterLoader.add_constructor(PLAIN, ParameterLoader.construct_plain)
+
+
+def plain_value(text: str) -> bool | int | float | str:
+    """Return the value that ROS gives to a scalar without quotes.
+
+    >>> [plain_value(text) for text in ('on', '1e-3', '010', '08', '12:30', 'null')]
+    [True, 0.001, 8, 8.0, '12:30', 'null']
+    """
+    if text in TRUE or text in FALSE:
+        return text in TRUE
+    for pattern, base in ((DECIMAL, 10), (OCTAL, 8), (HEXADECIMAL, 16)):
+        if pattern.fullmatch(text) and -2**63 <= int(text, base) < 2**63:
+            return int(text, base)
+    if SPECIAL.fullmatch(text):
+        return float(text.replace('.', ''))
+    if FLOAT.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text
+
+
+def settings_from_file(path: str | Path) -> dict[str, Any]:
+    """Read the settings of the feature node from a ROS 2 parameter file.
+
+    Args:
+        path: of a file as in config/features.yaml; the first node with `sensors` is taken.
+
+    Raises:
+        ExtractorError: the file cannot be read (the text has line and column), or has no
+            parameters of a feature node.
+
+    """
+    try:
+        with open(path, 'rb') as file:
+            content = yaml.load(file, ParameterLoader)
+    except (OSError, yaml.YAMLError) as error:
+        raise ExtractorError(f'cannot read the parameter file {path}: {error}') from error
+    for node in content.values() if isinstance(content, dict) else ():
+        parameters = node.get('ros__parameters') if isinstance(node, dict) else None
+        if isinstance(parameters, dict) and 'sensors' in parameters:
+            return nested(parameters)
+    raise ExtractorError(
+        f'{path} has no parameters of a feature node: a ros__parameters entry with sensors')
