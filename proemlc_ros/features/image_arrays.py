@@ -104,6 +104,8 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         raise BadSensorDataError(
             'truncated_image', f'the compressed image ({message.format!r}) has {len(data)} bytes '
             'and lacks its end')
+    if known is FORMATS['png']:
+        check_png_chunks(data)
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
@@ -115,6 +117,25 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         return pixels
     swap = cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGB
     return cv2.cvtColor(pixels, swap)
+
+
+def check_png_chunks(data: bytes) -> None:
+    """Check the lengths of the chunks of a PNG: decoders allocate what a chunk claims, unseen.
+
+    Raises:
+        BadSensorDataError: undecodable_image.
+
+    """
+    position = len(FORMATS['png'][0])
+    kind = b''
+    while kind != b'IEND':
+        length = int.from_bytes(data[position:position + 4], 'big')
+        kind = data[position + 4:position + 8]
+        position += 12 + length  # with its length, kind and checksum
+        if position > len(data):
+            raise BadSensorDataError(
+                'undecodable_image', f'a chunk of the png image claims {length} bytes, more than '
+                f'the {len(data)} bytes of the message')
 
 
 def byte_rows(

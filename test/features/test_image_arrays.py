@@ -110,6 +110,14 @@ def test_other_formats_are_rejected(data):
     assert caught.value.cause == 'unknown_format'
 
 
+def test_a_png_chunk_cannot_claim_more_than_the_message_has():
+    """OpenCV would allocate and clear the two gigabytes first, for seconds."""
+    data = b'\x89PNG\r\n\x1a\n' + b'\x7f\xff\xff\xff' + b'IEND\xaeB`\x82'
+    with pytest.raises(BadSensorDataError, match='claims 2147483647 bytes') as caught:
+        compressed_image_array(messages.compressed(data, 'png'))
+    assert caught.value.cause == 'undecodable_image'
+
+
 @settings(max_examples=100, deadline=None)
 @given(noise=st.binary(max_size=200), kind=st.sampled_from(['jpeg', 'png']))
 def test_noise_between_the_right_ends_never_raises_anything_else(noise, kind):
