@@ -185,7 +185,7 @@ class ClassifierTopics:
     def log_rejection(self, error: BaseException) -> None:
         """Log a rejection that is counted already, not too often."""
         cause = cause_of(error)
-        self._rejections.say(cause, f'Rejected, {cause}: {text_of(error)}')
+        self._rejections.log(cause, f'Rejected, {cause}: {text_of(error)}')
 
     # ----- by the clock -----
 
@@ -208,9 +208,9 @@ class ClassifierTopics:
                 'simulation?); the buffer was cleared.')
 
     def check_qos(self) -> None:
-        """Warn of publishers and subscribers whose QoS does not fit."""
+        """Warn of publishers and subscribers with an incompatible QoS."""
         for check in self._checks:
-            check.look()
+            check.check()
 
     # ----- taking down -----
 
