@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -41,14 +42,15 @@ def description(ros_domain_id, tmp_path):
     ])
 
 
-async def first_sight(publish):
+async def first_prediction(publish):
+    """Publish pictures until the page's websocket has a prediction, and return it."""
     origin = {'Origin': f'http://127.0.0.1:{PORT}'}
-    async with aiohttp.ClientSession(origin['Origin'], headers=origin) as session:
-        for _ in range(600):
+    deadline = time.monotonic() + 120
+    async with aiohttp.ClientSession(origin['Origin'], headers=origin) as client:
+        while time.monotonic() < deadline:
             publish()
-            await asyncio.sleep(0.1)
             try:
-                async with session.ws_connect('/ws') as page:
+                async with client.ws_connect('/ws') as page:
                     for _ in range(8):
                         message = await page.receive(timeout=5)
                         if message.type is aiohttp.WSMsgType.TEXT:
@@ -56,7 +58,7 @@ async def first_sight(publish):
                             if content['type'] == 'sight':
                                 return content
             except (aiohttp.ClientError, asyncio.TimeoutError):
-                pass
+                await asyncio.sleep(0.1)  # the server is not up yet
     pytest.fail('no prediction reached the page')
 
 
@@ -71,6 +73,6 @@ def test_a_picture_becomes_a_prediction_on_the_page(ros):
         image.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(image)
 
-    sight = asyncio.run(first_sight(publish))
-    assert int(sight['stamp']) > 0
+    prediction = asyncio.run(first_prediction(publish))
+    assert int(prediction['stamp']) > 0
     node.destroy_node()
