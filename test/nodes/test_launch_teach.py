@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -42,24 +41,37 @@ def description(ros_domain_id, tmp_path):
     ])
 
 
-async def first_prediction(publish):
-    """Publish pictures until the page's websocket has a prediction, and return it."""
+async def camera(publish):
+    """Publish pictures at 10 Hz."""
+    while True:
+        publish()
+        await asyncio.sleep(0.1)
+
+
+async def page_prediction():
+    """Connect to the page's websocket as soon as it is up, and return its first prediction."""
     origin = {'Origin': f'http://127.0.0.1:{PORT}'}
-    deadline = time.monotonic() + 120
     async with aiohttp.ClientSession(origin['Origin'], headers=origin) as client:
-        while time.monotonic() < deadline:
-            publish()
+        while True:
             try:
                 async with client.ws_connect('/ws') as page:
-                    for _ in range(8):
-                        message = await page.receive(timeout=5)
-                        if message.type is aiohttp.WSMsgType.TEXT:
-                            content = json.loads(message.data)
-                            if content['type'] == 'sight':
-                                return content
-            except (aiohttp.ClientError, asyncio.TimeoutError):
+                    async for message in page:
+                        if message.type is not aiohttp.WSMsgType.TEXT:
+                            continue  # a picture
+                        content = json.loads(message.data)
+                        if content['type'] == 'sight':
+                            return content
+            except aiohttp.ClientError:
                 await asyncio.sleep(0.1)  # the server is not up yet
-    pytest.fail('no prediction reached the page')
+
+
+async def first_prediction(publish):
+    """Return what the page shows of the camera's pictures."""
+    pictures = asyncio.create_task(camera(publish))
+    try:
+        return await asyncio.wait_for(page_prediction(), 120)
+    finally:
+        pictures.cancel()
 
 
 @pytest.mark.launch(fixture=description)
