@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Histograms of gradient orientations: shape and texture, whatever the colour."""
+"""Histograms of gradient orientations: shape and texture, independent of colour."""
 
 from __future__ import annotations
 

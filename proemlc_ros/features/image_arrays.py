@@ -34,7 +34,7 @@ ENCODINGS = {
     'mono16': Encoding('u2', 1, None),
     '8UC1': Encoding('u1', 1, None),
     '16UC1': Encoding('u2', 1, None),
-    # OpenCV's own names say nothing of colour; its users mean its order.
+    # OpenCV's own names do not state the colour order; its users mean BGR.
     '8UC3': Encoding('u1', 3, cv2.COLOR_BGR2RGB),
     '8UC4': Encoding('u1', 4, cv2.COLOR_BGRA2RGB),
 }

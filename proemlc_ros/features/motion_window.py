@@ -153,5 +153,5 @@ class JointWindow(MotionWindow):
         if not named.intersection(self.joints):
             raise BadSensorDataError(
                 'no_known_joint',
-                f'the joint state has {sorted(named)}, none of the wanted {list(self.joints)}')
+                f'the joint state has {sorted(named)} and none of {list(self.joints)}')
         super().observe(sample)

@@ -38,7 +38,7 @@ class ParameterLoader(yaml.SafeLoader):
     yaml_implicit_resolvers = {None: [(PLAIN, re.compile(''))]}
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
-        """Return a mapping; names of parameters are text, whatever they look like."""
+        """Return a mapping; names of parameters are always text."""
         mapping: dict[str, Any] = {}
         for key, value in node.value:
             if key.value in mapping:

@@ -85,7 +85,7 @@ class FeaturePipeline:
 
         Args:
             name: of the sensor.
-            message: as its sensor's message_type says.
+            message: of the sensor's message_type.
             arrival: nanoseconds; stands in for a stamp of zero.
 
         Raises:

@@ -70,16 +70,16 @@ def make_extractor(kind: str, parameters: Mapping[str, Any] | None = None) -> Ex
 
 def as_declared(kind: str, entry: Field[Any], value: Any) -> Any:
     """Return a value in the type of the parameter's default, as configuration files are loose."""
-    wanted = type(entry.default)
-    if wanted is tuple and isinstance(value, (list, tuple)):
+    expected = type(entry.default)
+    if expected is tuple and isinstance(value, (list, tuple)):
         if all(isinstance(part, str) for part in value) and 'str' in str(entry.type):
             return tuple(value)
         if all(is_number(part) for part in value) and 'float' in str(entry.type):
             return tuple(float(part) for part in value)
-    if wanted is float and is_number(value):
+    if expected is float and is_number(value):
         return float(value)
     # type() and not isinstance(): True is an int to Python, and never meant as one.
-    if wanted is tuple or type(value) is not wanted:
+    if expected is tuple or type(value) is not expected:
         raise ExtractorError(
             f'parameter {entry.name} of {kind} is {value!r}; it must be of type '
             f'{entry.type}, default {entry.default!r}')

@@ -101,7 +101,7 @@ def joint_sample(message: Any) -> MotionSample:
 
 
 def cloud_points(message: Any) -> NDArray[np.float64]:
-    """Return x, y, z of every point, (n, 3), whatever the fields, padding and byte order.
+    """Return x, y, z of every point, (n, 3), for any fields, padding and byte order.
 
     An organised cloud is flattened; its missing points stay as NaN rows.
 
@@ -172,7 +172,7 @@ def sample_of(message: Any, message_type: str) -> Any:
         message_type: such as 'sensor_msgs/msg/Image'.
 
     Raises:
-        BadSensorDataError: the message cannot be used; its cause says why.
+        BadSensorDataError: the message cannot be used; its cause is the reason.
 
     """
     for readers in MESSAGE_TYPES.values():

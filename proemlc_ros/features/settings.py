@@ -72,14 +72,14 @@ def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
         message_type=message_type(name, extractor.sensor, str(settings.get('type') or '')))
 
 
-def message_type(name: str, sensor: str, wanted: str) -> str:
+def message_type(name: str, sensor: str, stated: str) -> str:
     """Return the message type to subscribe to; the default one where none is set."""
     possible = list(MESSAGE_TYPES[sensor])
-    wanted = wanted if '/msg/' in wanted else wanted.replace('/', '/msg/')
-    if wanted and wanted not in possible:
+    stated = stated if '/msg/' in stated else stated.replace('/', '/msg/')
+    if stated and stated not in possible:
         raise ExtractorError(
-            f'sensor {name}: its extractor takes {" or ".join(possible)}, not {wanted}')
-    return wanted or possible[0]
+            f'sensor {name}: its extractor takes {" or ".join(possible)}, not {stated}')
+    return stated or possible[0]
 
 
 def nested(parameters: Mapping[str, Any]) -> dict[str, Any]:

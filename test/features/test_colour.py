@@ -31,10 +31,10 @@ def natural_units(vector, grid=7):
     return means, variances
 
 
-def check_variances(found, wanted):
+def check_variances(found, expected):
     """Values off by at most t change a variance by at most 2 t times the deviation, and t^2."""
-    error = np.abs(found - wanted)
-    assert np.all(error <= 2 * MEAN_TOLERANCE * np.sqrt(wanted) + MEAN_TOLERANCE**2 + 1e-3)
+    error = np.abs(found - expected)
+    assert np.all(error <= 2 * MEAN_TOLERANCE * np.sqrt(expected) + MEAN_TOLERANCE**2 + 1e-3)
 
 
 def block_moments(luv, grid=7):
@@ -55,17 +55,17 @@ def block_moments(luv, grid=7):
     st.tuples(st.integers(7, 40), st.integers(7, 40), st.just(3))))
 def test_moments_equal_the_cie_formulas_in_double_precision(image):
     means, variances = natural_units(ColourMoments()(image))
-    wanted_means, wanted_variances = block_moments(cie_luv(image))
-    np.testing.assert_allclose(means, wanted_means, atol=MEAN_TOLERANCE)
-    check_variances(variances, wanted_variances)
+    expected_means, expected_variances = block_moments(cie_luv(image))
+    np.testing.assert_allclose(means, expected_means, atol=MEAN_TOLERANCE)
+    check_variances(variances, expected_variances)
 
 
 def test_moments_equal_those_of_scikit_image(camera_image):
     colour = pytest.importorskip('skimage.color')
     means, variances = natural_units(ColourMoments()(camera_image))
-    wanted_means, wanted_variances = block_moments(colour.rgb2luv(camera_image))
-    np.testing.assert_allclose(means, wanted_means, atol=MEAN_TOLERANCE)
-    check_variances(variances, wanted_variances)
+    expected_means, expected_variances = block_moments(colour.rgb2luv(camera_image))
+    np.testing.assert_allclose(means, expected_means, atol=MEAN_TOLERANCE)
+    check_variances(variances, expected_variances)
 
 
 def test_order_is_that_of_the_scene_data_set():
@@ -138,12 +138,12 @@ def test_unusable_moment_parameters_are_rejected(parameters):
 @pytest.mark.parametrize('light_bins,colour_bins', [(4, 8), (3, 5), (1, 1)])
 def test_histogram_shares_equal_numpys_histogram(camera_image, light_bins, colour_bins):
     luv = cie_luv(camera_image).reshape(-1, 3)
-    wanted, _ = np.histogramdd(
+    expected, _ = np.histogramdd(
         luv, (light_bins, colour_bins, colour_bins),
         range=np.reshape(HISTOGRAM_BOUNDS, (3, 2)))
     found = ColourHistogram(light_bins=light_bins, colour_bins=colour_bins)(camera_image)
     # Colours within 0.01 of a border may fall to either side: at most one pixel in a thousand.
-    assert np.abs(found.astype(float)**2 - wanted.ravel() / len(luv)).sum() < 1e-3
+    assert np.abs(found.astype(float)**2 - expected.ravel() / len(luv)).sum() < 1e-3
 
 
 @settings(max_examples=60, deadline=None)

@@ -42,9 +42,9 @@ def test_pixels_are_read_by_the_messages_own_fields(
     step = len(stored[0].tobytes()) + padding
     found = image_array(messages.image(
         raw, encoding, width, height, step, bigendian=int(bigendian)))
-    wanted = pixels[..., CHANNELS[encoding]]
+    expected = pixels[..., CHANNELS[encoding]]
     assert found.dtype == bits
-    np.testing.assert_array_equal(found, wanted if wanted.shape[2] == 3 else wanted[..., 0])
+    np.testing.assert_array_equal(found, expected if expected.shape[2] == 3 else expected[..., 0])
 
 
 @pytest.mark.parametrize('cause,fields', [

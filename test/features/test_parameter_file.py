@@ -24,9 +24,9 @@ SCALARS = {
 }
 
 
-def same(found, wanted):
+def same(found, expected):
     """Return whether two values are equal and of one type."""
-    return type(found) is type(wanted) and found == wanted
+    return type(found) is type(expected) and found == expected
 
 
 def written(tmp_path, text):

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.skipif(
 def messages_of(bag):
     """Yield topic, type and message of everything an extractor takes."""
     with BagReader(bag, best_effort=True) as reader:
-        wanted = [topic for topic in reader.topics if topic.type in EXTRACTORS]
-        for topic, _, message in reader.messages(wanted):
+        known = [topic for topic in reader.topics if topic.type in EXTRACTORS]
+        for topic, _, message in reader.messages(known):
             yield topic.name, topic.type, message
 
 

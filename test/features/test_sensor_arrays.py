@@ -106,7 +106,7 @@ def test_points_are_read_by_the_clouds_own_layout(
     rng = np.random.default_rng(seed)
     row_step = width * point_step + padding
     raw = bytearray(rng.integers(0, 256, height * row_step, dtype=np.uint8).tobytes())
-    wanted = np.empty((height, width, 3))
+    expected = np.empty((height, width, 3))
     for row in range(height):
         for column in range(width):
             for name, offset, datatype, _ in fields:
@@ -115,9 +115,9 @@ def test_points_are_read_by_the_clouds_own_layout(
                 place = row * row_step + column * point_step + offset
                 raw[place:place + kind.itemsize] = value.tobytes()
                 if name in 'xyz':
-                    wanted[row, column, 'xyz'.index(name)] = value
+                    expected[row, column, 'xyz'.index(name)] = value
     cloud = messages.cloud(raw, fields, width, point_step, height, row_step, bigendian)
-    np.testing.assert_array_equal(cloud_points(cloud), wanted.reshape(-1, 3))
+    np.testing.assert_array_equal(cloud_points(cloud), expected.reshape(-1, 3))
 
 
 def test_missing_points_of_an_organised_cloud_stay_nan():

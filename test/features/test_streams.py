@@ -97,12 +97,12 @@ def test_streams_that_arrive_in_stamp_order_join_with_the_nearest(leaders, follo
     assert join.dropped[1] == len(leaders) - len(in_reach)
 
 
-@pytest.mark.parametrize('rate,limit,wanted', [
+@pytest.mark.parametrize('rate,limit,expected', [
     (30, 20, 20), (30, 10, 10), (30, 30, 30), (10, 30, 10), (100, 33, 33), (7, 0, 7)])
-def test_rate_limit_keeps_the_mean_rate(rate, limit, wanted):
+def test_rate_limit_keeps_the_mean_rate(rate, limit, expected):
     throttle = Throttle(limit)
     passed = sum(throttle.allows(5 * SECOND + k * SECOND // rate) for k in range(rate * 10))
-    assert passed == pytest.approx(wanted * 10, abs=1)
+    assert passed == pytest.approx(expected * 10, abs=1)
 
 
 def test_rate_limit_allows_no_burst_after_a_pause():

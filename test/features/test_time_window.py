@@ -40,9 +40,9 @@ def test_band_amplitudes_equal_scipys_periodogram(seed, bands, length):
         signal, fs=RATE, window='hann', detrend='constant', scaling='density')
     band = np.minimum(np.arange(len(power)) * bands // (len(power) - 1), bands - 1)
     # The periodogram leaves out the constant that the taper brings back; so does this sum.
-    wanted = np.bincount(band, weights=power * RATE / length, minlength=bands)
+    expected = np.bincount(band, weights=power * RATE / length, minlength=bands)
     found = band_amplitudes(signal, np.ones(length, bool), bands)
-    np.testing.assert_allclose(found**2, wanted, atol=1e-12)
+    np.testing.assert_allclose(found**2, expected, atol=1e-12)
 
 
 def test_a_tone_stands_in_its_band_with_its_rms():
@@ -59,8 +59,8 @@ def test_a_tone_stands_in_its_band_with_its_rms():
 def test_statistics_are_those_of_the_samples(values):
     times = even_times()[-len(values):]
     found = describe(times, values)
-    wanted = [np.mean(values), np.std(values), min(values), max(values)]
-    np.testing.assert_allclose(found[:4], wanted, rtol=1e-9, atol=1e-9)
+    expected = [np.mean(values), np.std(values), min(values), max(values)]
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('count,share', [(100, 1.0), (50, 0.5), (1, 0.0)])
@@ -75,8 +75,8 @@ def test_short_gaps_hardly_change_the_spectrum():
     signal = np.sin(2 * np.pi * 2 * times)
     keep = np.ones(len(times), bool)
     keep[[10, 11, 40, 41, 42, 70]] = False
-    bands, wanted = describe(times[keep], signal[keep])[5:], describe(times, signal)[5:]
-    np.testing.assert_allclose(bands, wanted, atol=0.02)
+    bands, expected = describe(times[keep], signal[keep])[5:], describe(times, signal)[5:]
+    np.testing.assert_allclose(bands, expected, atol=0.02)
 
 
 def test_long_gaps_bring_no_energy_of_their_own():

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file for teaching: picture in, prediction on the page's websocket out."""
+"""The launch file with the dashboard: picture in, prediction on the page's websocket out."""
 
 from __future__ import annotations
 
