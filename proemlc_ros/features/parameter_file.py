@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
@@ -20,6 +20,7 @@ from proemlc_ros.features.settings import nested
 
 # Tag of scalars without quotes and tag, whose type the text decides.
 PLAIN = '!plain'
+TEXT = 'tag:yaml.org,2002:str'
 
 TRUE = frozenset('Y y yes Yes YES true True TRUE on On ON'.split())
 FALSE = frozenset('N n no No NO false False FALSE off Off OFF'.split())
@@ -31,31 +32,41 @@ FLOAT = re.compile(r'[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?')
 SPECIAL = re.compile(r'\.(nan|NaN|NAN)|[+-]?\.(inf|Inf|INF)|[+-]?(?i:nan|inf|infinity)')
 
 
-class ParameterLoader(yaml.SafeLoader):
-    """Reads YAML with ROS's types; rejects a key that comes twice and a value that is missing."""
+def read_yaml(file: IO[bytes] | str) -> Any:
+    """Return the content of a YAML file with the types that ROS gives to its values.
 
-    # In place of PyYAML's own rules: every plain scalar, whatever its first character.
-    yaml_implicit_resolvers = {None: [(PLAIN, re.compile(''))]}
+    Raises:
+        yaml.YAMLError: not YAML, a key that comes twice, or a value that is missing.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
-        """Return a mapping; names of parameters are always text."""
+    """
+    loader = yaml.SafeLoader(file)
+    # In place of PyYAML's own rules: every plain scalar, with any first character.
+    loader.yaml_implicit_resolvers = {None: [(PLAIN, re.compile(''))]}
+    try:
+        return value_of(loader.get_single_node())
+    finally:
+        loader.dispose()
+
+
+def value_of(node: yaml.Node | None) -> Any:
+    """Return the value of a YAML node; names of parameters are always text."""
+    if isinstance(node, yaml.MappingNode):
         mapping: dict[str, Any] = {}
         for key, value in node.value:
             if key.value in mapping:
-                raise yaml.constructor.ConstructorError(
+                raise yaml.MarkedYAMLError(
                     None, None, f'the key {key.value!r} comes twice', key.start_mark)
-            mapping[key.value] = self.construct_object(value, deep=True)
+            mapping[key.value] = value_of(value)
         return mapping
-
-    def construct_plain(self, node: yaml.ScalarNode) -> bool | int | float | str:
-        """Return the value of a plain scalar."""
-        if node.value == '':
-            raise yaml.constructor.ConstructorError(
-                None, None, 'a value is missing', node.start_mark)
-        return plain_value(node.value)
-
-
-ParameterLoader.add_constructor(PLAIN, ParameterLoader.construct_plain)
+    if isinstance(node, yaml.SequenceNode):
+        return [value_of(part) for part in node.value]
+    if node is None:  # an empty file
+        return None
+    if node.style in ('"', "'") or (node.style is None and node.tag == TEXT):
+        return node.value
+    if node.value == '':
+        raise yaml.MarkedYAMLError(None, None, 'a value is missing', node.start_mark)
+    return plain_value(node.value)
 
 
 def plain_value(text: str) -> bool | int | float | str:
@@ -89,8 +100,8 @@ def settings_from_file(path: str | Path) -> dict[str, Any]:
     """
     try:
         with open(path, 'rb') as file:
-            content = yaml.load(file, ParameterLoader)
-    except (OSError, yaml.YAMLError) as error:
+            content = read_yaml(file)
+    except (OSError, yaml.YAMLError, RecursionError) as error:
         raise ExtractorError(f'cannot read the parameter file {path}: {error}') from error
     for node in content.values() if isinstance(content, dict) else ():
         parameters = node.get('ros__parameters') if isinstance(node, dict) else None
