@@ -51,13 +51,7 @@ def read_yaml(file: IO[bytes] | str) -> Any:
 def value_of(node: yaml.Node | None) -> Any:
     """Return the value of a YAML node; names of parameters are always text."""
     if isinstance(node, yaml.MappingNode):
-        mapping: dict[str, Any] = {}
-        for key, value in node.value:
-            if key.value in mapping:
-                raise yaml.MarkedYAMLError(
-                    None, None, f'the key {key.value!r} comes twice', key.start_mark)
-            mapping[key.value] = value_of(value)
-        return mapping
+        return mapping_of(node)
     if isinstance(node, yaml.SequenceNode):
         return [value_of(part) for part in node.value]
     if node is None:  # an empty file
@@ -67,6 +61,19 @@ def value_of(node: yaml.Node | None) -> Any:
     if node.value == '':
         raise yaml.MarkedYAMLError(None, None, 'a value is missing', node.start_mark)
     return plain_value(node.value)
+
+
+def mapping_of(node: yaml.MappingNode) -> dict[str, Any]:
+    """Return the values of a YAML mapping by name."""
+    mapping: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise yaml.MarkedYAMLError(None, None, 'a key must be a name', key.start_mark)
+        if key.value in mapping:
+            raise yaml.MarkedYAMLError(
+                None, None, f'the key {key.value!r} comes twice', key.start_mark)
+        mapping[key.value] = value_of(value)
+    return mapping
 
 
 def plain_value(text: str) -> bool | int | float | str:

@@ -89,6 +89,7 @@ def test_files_without_a_feature_node_are_rejected(tmp_path, text):
     ('a:\n  b: [1, 2\n', 'expected', 3, 1),
     ('a:\n  b: 1\n  b: 2\n', "the key 'b' comes twice", 3, 3),
     ('a:\n  topic:\n', 'a value is missing', 2, 9),
+    ('a:\n  [b]: 1\n', 'a key must be a name', 2, 3),
 ])
 def test_errors_name_file_line_and_column(tmp_path, text, reason, line, column):
     with pytest.raises(ExtractorError, match=reason) as caught:
