@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Camera image to prediction over DDS, against a bare node that answers each image at once.
+"""Camera image to prediction over DDS, beside a bare node that answers each image at once.
 
 ./proemlc run python benchmarks/features.py --chain
 """
@@ -80,7 +80,7 @@ class Camera(Node):
         return time.perf_counter() - start
 
     def measure(self, seconds: float) -> tuple[float, float]:
-        """Return images a second, one in flight, and the median round trip in seconds."""
+        """Return images per second, one in flight, and the median round trip in seconds."""
         deadline = time.monotonic() + 60
         while self.round_trip(1.0) is None:
             if time.monotonic() > deadline:
@@ -118,13 +118,13 @@ def whole_chain() -> Iterator[dict[str, int]]:
 
 
 def processor_time(pid: int) -> float:
-    """Return the processor time that a process has used, in seconds."""
+    """Return the processor time of a process in seconds."""
     fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def measure_chain(pixels: np.ndarray, seconds: float = 10.0) -> None:
-    """Print images a second through the chain and through the bare node."""
+    """Print images per second through the chain and through the bare node."""
     rclpy.init()
     camera = Camera(pixels)
     with bare_echo():
@@ -140,6 +140,6 @@ def measure_chain(pixels: np.ndarray, seconds: float = 10.0) -> None:
           f'{chain_rate:.0f} images/s, {chain_time * 1e3:.1f} ms')
     print(f'  a bare node that answers each image: {echo_rate:.0f} images/s, '
           f'{echo_time * 1e3:.1f} ms (ratio of the times {chain_time / echo_time:.2f})')
-    print('  processor time an image: ' + ', '.join(
+    print('  processor time per image: ' + ', '.join(
         f'{name} {cost * 1e3:.1f} ms' for name, cost in costs.items()))
     rclpy.try_shutdown()

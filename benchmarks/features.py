@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Time of the extractors against the bare passes over their data, side by side in one run.
+"""Processor time of the extractors beside the bare passes over their data, in one run.
 
 python benchmarks/features.py             # the extractors, no ROS needed
 python benchmarks/features.py --chain     # also camera image to prediction over DDS
@@ -20,15 +20,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from proemlc_ros.features.colour_moments import linear_light_table
+from proemlc_ros.features.colour import linear_light_table
+from proemlc_ros.features.laser_profile import LaserBeams
+from proemlc_ros.features.motion_window import MotionSample
 from proemlc_ros.features.registry import make_extractor
-from proemlc_ros.features.samples import LaserBeams, MotionSample
 
 
 def fastest_of(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Run functions in turn and return the least processor time of each, in seconds.
 
-    That is what the code itself costs, also on a machine that does other work.
+    The minimum holds on a machine that does other work as well.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
@@ -47,7 +48,7 @@ def camera_image() -> np.ndarray:
 
 
 def colour_moments(rounds: int) -> None:
-    """Compare 640x480 to 294 features with the passes that nobody can do without."""
+    """Compare 640x480 to 294 features with the passes that every implementation needs."""
     image, table = camera_image(), linear_light_table()
     extractor = make_extractor('colour_moments')
 
@@ -108,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--rounds', type=int, default=60)
     parser.add_argument('--threads', type=int, default=1, help='threads of OpenCV')
-    parser.add_argument('--chain', action='store_true', help='image to prediction over DDS too')
+    parser.add_argument('--chain', action='store_true', help='also image to prediction over DDS')
     arguments = parser.parse_args()
     cv2.setNumThreads(arguments.threads)
     colour_moments(arguments.rounds)

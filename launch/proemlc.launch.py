@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the classifier: ros2 launch proemlc_ros proemlc.launch.py --show-args."""
+"""Starts the classifier node; `ros2 launch proemlc_ros proemlc.launch.py --show-args`."""
 
 from pathlib import Path
 
@@ -21,35 +21,34 @@ ARGUMENTS = (
         'params_file',
         default_value=PathJoinSubstitution(
             [FindPackageShare('proemlc_ros'), 'config', 'proemlc.yaml']),
-        description='Parameter file; config/ has a default and one for small computers.'),
+        description='Parameter file of the node; config/ has one for small computers as well.'),
     DeclareLaunchArgument(
         'model_directory', default_value='',
-        description='Folder for model files, snapshots and the journal; empty: as the parameter '
-                    'file says, else ~/.ros/proemlc/ and the full name of the node.'),
+        description='Folder of model files, snapshots and journal; empty = that of the parameter '
+                    'file, else ~/.ros/proemlc/ and the full name of the node.'),
     DeclareLaunchArgument(
         'model_file', default_value='',
-        description='Model of that folder to begin with where there is nothing to resume.'),
+        description='Model file in that folder to start with where there is nothing to resume.'),
     DeclareLaunchArgument(
         'use_sim_time', default_value='false', choices=SWITCH,
-        description='Whether the time comes from /clock.'),
+        description='Use the time of /clock.'),
     DeclareLaunchArgument(
         'autostart', default_value='true', choices=SWITCH,
-        description='Whether the node configures and activates itself.'),
+        description='Configure and activate the node at the start.'),
     DeclareLaunchArgument(
         'remappings', default_value='',
-        description='Remappings, as in "~/features:=/camera/features ~/labels:=/labels".'),
+        description='Remapping rules, such as "~/features:=/camera/features ~/labels:=/labels".'),
     DeclareLaunchArgument(
         'respawn', default_value='false', choices=SWITCH,
-        description='Whether to start the node again should it die; its journal brings it back '
-                    'to where it was.'),
+        description='Start the node again where it dies; it resumes from its journal.'),
     DeclareLaunchArgument(
         'log_level', default_value='info', choices=['debug', 'info', 'warn', 'error', 'fatal'],
-        description='From which level on the node logs.'),
+        description='Lowest level that the node logs.'),
 )
 
 
 def start_classifier(context):
-    """Return the node; remappings have to be taken apart, so this waits for the arguments."""
+    """Return the node; the remappings are parsed, so this needs the values of the arguments."""
     def argument(name):
         return LaunchConfiguration(name).perform(context)
 
@@ -66,17 +65,17 @@ def start_classifier(context):
     if not Path(params_file).is_file():  # ROS would warn and start with other settings
         raise FileNotFoundError(f'params_file: there is no file {params_file}')
     namespace, name = argument('namespace'), argument('name')
-    # Of this node's logger alone: ROS itself has much to say at the debug level.
+    # Of this node's logger alone: ROS itself logs a lot at the debug level.
     logger = '.'.join([*filter(None, namespace.split('/')), name])
     return [Node(
         package='proemlc_ros', executable='classifier_node', output='screen',
         namespace=namespace, name=name, parameters=[params_file, given], remappings=remappings,
         respawn=argument('respawn').lower() == 'true', respawn_delay=2.0,
-        # More threads than one make the products of this size slower, not faster.
+        # Several threads make products of this size slower, not faster.
         additional_env={'OPENBLAS_NUM_THREADS': '1'},
         arguments=['--ros-args', '--log-level', f'{logger}:={argument("log_level")}'])]
 
 
 def generate_launch_description():
-    """Return what ros2 launch starts."""
+    """Return the launch description."""
     return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start_classifier)])

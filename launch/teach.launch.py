@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starts classifier, features and dashboard; --show-args tells the arguments."""
+"""Starts classifier, feature node and dashboard; `--show-args` lists the arguments."""
 
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -11,20 +11,20 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchDescription
 
-# Arguments of proemlc.launch.py, such as namespace, name and params_file, are taken as well.
+# The arguments of proemlc.launch.py, such as namespace, name and params_file, are included.
 ARGUMENTS = (
     DeclareLaunchArgument(
         'features_file',
         default_value=PathJoinSubstitution(
             [FindPackageShare('proemlc_ros'), 'config', 'features.yaml']),
-        description='Parameter file of the feature node: which sensors, which features.'),
+        description='Parameter file of the feature node: sensors and extractors.'),
     DeclareLaunchArgument(
         'image_topic', default_value='',
-        description='Camera that the page shows; empty: the first one found.'),
+        description='Image topic that the page shows; empty = the first one found.'),
     DeclareLaunchArgument(
         'address', default_value='127.0.0.1',
-        description='Address of the page; one beyond loopback needs token_file.'),
-    DeclareLaunchArgument('port', default_value='8642', description='Port of the page.'),
+        description='Address of the page; other than loopback needs token_file.'),
+    DeclareLaunchArgument('port', default_value='8642', description='TCP port of the page.'),
     DeclareLaunchArgument(
         'token_file', default_value='', description='File with the token that opens the page.'),
 )
@@ -36,12 +36,12 @@ def share(*parts):
 
 
 def given(name, value_type=str):
-    """Return an argument as a parameter of a type."""
+    """Return a launch argument as a parameter value of a type."""
     return ParameterValue(LaunchConfiguration(name), value_type=value_type)
 
 
 def generate_launch_description():
-    """Return what ros2 launch starts."""
+    """Return the launch description."""
     time = {'use_sim_time': given('use_sim_time', bool)}
     classifier = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(share('launch', 'proemlc.launch.py')))
@@ -49,7 +49,7 @@ def generate_launch_description():
         package='proemlc_ros', executable='feature_node', output='screen',
         namespace=LaunchConfiguration('namespace'),
         parameters=[LaunchConfiguration('features_file'), time],
-        # The classifier may have another name than the one that features are made for.
+        # The feature node publishes to the classifier of the default name; this one may differ.
         remappings=[('proemlc/features', [LaunchConfiguration('name'), '/features'])])
     dashboard = Node(
         package='proemlc_ros', executable='dashboard_node', output='screen',

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from proemlc_ros.classifier.records import (
-    NANOSECONDS,
     Annotation,
     Event,
     EventKind,
@@ -26,6 +25,7 @@ from proemlc_ros.classifier.records import (
 )
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
 ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
 EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'
@@ -51,12 +51,6 @@ class MessageFactory(Protocol):
 
     def deserialize(self, data: bytes, type_name: str) -> Any:
         """Return the message of CDR bytes."""
-
-
-def stamp_of(header: Any) -> int:
-    """Return a header's stamp in nanoseconds."""
-    stamp = header.stamp
-    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
 def vector_of(values: Any) -> Vector:

@@ -10,16 +10,15 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from proemlc_ros import conversions
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import ANNOTATIONS_TOPIC, BagWriter
-from proemlc_ros.classifier.records import NANOSECONDS, Annotation
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core.labels import check_label
 from proemlc_ros.errors import BagError, LabelError, LabelFileError
+from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
 _COLUMNS = ('start', 'end', 'labels', 'absent', 'complete')
 _YES, _NO = ('', '1', 'true', 'yes'), ('0', 'false', 'no')
@@ -112,7 +111,7 @@ def annotate_bag(
                 continue
             index += 1
             if index in chosen:
-                stamp = _stamp_of(read(data, time)) or time
+                stamp = stamp_of(getattr(read(data, time), 'header', None)) or time
                 # At the same time: behind the message it is about, before the next one.
                 bag.write_annotation(
                     _annotation(stamp, chosen[index], annotator), time, ANNOTATIONS_TOPIC)
@@ -164,12 +163,6 @@ def _names(text: str) -> tuple[str, ...]:
         except LabelError as error:
             raise ValueError(str(error)) from error
     return names
-
-
-def _stamp_of(message: Any) -> int:
-    """Return the stamp of any message in nanoseconds; 0 where it has none."""
-    header = getattr(message, 'header', None)
-    return conversions.stamp_of(header) if hasattr(header, 'stamp') else 0
 
 
 def _covered(

@@ -18,7 +18,6 @@ from struct import error as struct_error
 import numpy as np
 
 from proemlc_ros.classifier.records import (
-    NANOSECONDS,
     Annotation,
     Event,
     EventKind,
@@ -26,6 +25,7 @@ from proemlc_ros.classifier.records import (
     Vector,
 )
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
+from proemlc_ros.stamps import NANOSECONDS
 
 _LITTLE_ENDIAN = b'\x00\x01'
 # Behind the four bytes that tell the encoding: stamp and the length of frame_id.

@@ -23,8 +23,9 @@ from proemlc_ros.bags.message_types import (
     matching_typestore,
 )
 from proemlc_ros.bags.reader import offered_qos
-from proemlc_ros.classifier.records import NANOSECONDS, Annotation, StampedVector, Vector
+from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
 from proemlc_ros.errors import BagError
+from proemlc_ros.stamps import NANOSECONDS
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that the bag can be played to it without remapping.

@@ -7,7 +7,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from dataclasses import dataclass
 
-from proemlc_ros.classifier.records import NANOSECONDS, StampedVector
+from proemlc_ros.classifier.records import StampedVector
+from proemlc_ros.stamps import NANOSECONDS
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
-from proemlc_ros.classifier.records import NANOSECONDS, Annotation, StampedVector
+from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.errors import UnmatchedAnnotationError
+from proemlc_ros.stamps import NANOSECONDS
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durable_model import Learnt

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proemlc_ros.classifier.records import NANOSECONDS, Query, QueryReason, StampedVector
+from proemlc_ros.classifier.records import Query, QueryReason, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.stamps import NANOSECONDS
 
 # Stamps remembered as asked about or annotated; beyond it the oldest may be asked again.
 _MEMORY = 10_000

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-NANOSECONDS = 1_000_000_000
 Kind = TypeVar('Kind')
 
 

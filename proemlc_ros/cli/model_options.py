@@ -150,7 +150,8 @@ def bag_choice(args: argparse.Namespace) -> TopicSelection:
 
 # Functions of the module, not lambdas: they travel to the workers of a cluster.
 def _pipeline_from_file(path: Path, _: BagReader) -> Any:
-    from proemlc_ros.features.settings import pipeline_from_settings, settings_from_file
+    from proemlc_ros.features.parameter_file import settings_from_file
+    from proemlc_ros.features.settings import pipeline_from_settings
     return pipeline_from_settings(settings_from_file(path))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the points of a cloud lie: histograms of height and of density on the ground."""
+"""Features of a point cloud: histograms of the height and of the density on the ground."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class CloudHistogram(Extractor):
     sensor: ClassVar[str] = 'cloud'
     description: ClassVar[str] = 'histograms of height and ground density of a point cloud'
 
-    layers: int = parameter(16, 'bins of height')
-    cells: int = parameter(8, 'cells along each side of the ground')
+    layers: int = parameter(16, 'Bins of the height, 1 to 1000')
+    cells: int = parameter(8, 'Cells along each side of the ground, 1 to 100')
     box: tuple[float, ...] = parameter(
         (-5.0, 5.0, -5.0, 5.0, -1.0, 3.0),
-        'x from, x to, y from, y to, z from, z to in metres, in the frame of the cloud')
+        'Box in metres, in the frame of the cloud: x from, x to, y from, y to, z from, z to')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         if not (1 <= self.layers <= 1000 and 1 <= self.cells <= 100):
             raise ExtractorError(
-                f'layers is {self.layers} and cells {self.cells}; they must be at least 1, and at '
-                'most 1000 and 100')
+                f'layers is {self.layers} and cells is {self.cells}; layers must be between 1 and '
+                '1000, cells between 1 and 100')
         if len(self.box) != 6 or not all(
                 low < high for low, high in zip(self.box[::2], self.box[1::2])):
             raise ExtractorError(
@@ -46,14 +46,14 @@ class CloudHistogram(Extractor):
 
     @property
     def width(self) -> int:
-        """Layers, cells, and the share in the box."""
+        """Number of layers and cells, plus one for the share in the box."""
         return self.layers + self.cells * self.cells + 1
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
-        """Return the histograms of points (n, 3); points with NaN or infinities do not count.
+        """Return the histograms of points (n, 3); points with NaN or infinities are left out.
 
         Raises:
-            BadSensorDataError: not a single finite point.
+            BadSensorDataError: no finite point.
 
         """
         finite = int(np.isfinite(sample).all(axis=1).sum())
@@ -77,5 +77,5 @@ class CloudHistogram(Extractor):
 
 
 def binned(values: NDArray[Any], low: float, high: float, bins: int) -> NDArray[np.int64]:
-    """Return the bin of each value in [low, high); rounding never leads out of the last one."""
+    """Return the bin of each value in [low, high); rounding never leaves the last one."""
     return np.minimum(((values - low) * (bins / (high - low))).astype(np.int64), bins - 1)

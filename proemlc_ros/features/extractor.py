@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every feature extractor is: a named, versioned function from one sample to one vector."""
+"""Base class of the feature extractors: a named, versioned function from sample to vector."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 
-# A longer parameter (twenty joint names, say) is named by its hash, to keep identities readable.
+# Longer values (twenty joint names, say) are stated by their hash, to keep identities readable.
 LONGEST_SPELT_VALUE = 60
 
 
 def parameter(default: Any, description: str) -> Any:
-    """Declare a parameter of an extractor: a dataclass field with a description for people."""
+    """Declare a parameter of an extractor: a dataclass field with a description for users."""
     return field(default=default, metadata={'description': description})
 
 
@@ -38,24 +38,20 @@ class Extractor(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """Number of values in a vector; 0 while the first sample has yet to decide it."""
+        """Number of values in a vector; 0 while it depends on a first sample yet to come."""
 
     @abstractmethod
     def __call__(self, sample: Any) -> Vector:
         """Return the features of a sample.
 
         Raises:
-            BadSensorDataError: the sample cannot be described.
+            BadSensorDataError: no features can be extracted from the sample.
 
         """
 
     def observe(self, sample: Any) -> None:
-        """Remember a sample whose own vector is not wanted, for the vectors after it."""
-        return  # most extractors remember nothing
-
-    def reset(self) -> None:
-        """Forget earlier samples, because time has jumped."""
-        return
+        """Take a sample whose own vector is not needed, for the vectors after it."""
+        return  # most extractors keep no samples
 
     @property
     def name(self) -> str:
@@ -63,22 +59,22 @@ class Extractor(ABC):
 
         Two extractors with the same name give the same vector for the same sample.
         """
-        stated = [
+        changed = [
             f'{entry.name}={spell(value)}'
             for entry in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
             if 'description' in entry.metadata
             and (value := self.identity_value(entry.name)) != entry.default
         ]
         identity = f'{self.kind}/{self.version}'
-        return f'{identity}({";".join(stated)})' if stated else identity
+        return f'{identity}({";".join(changed)})' if changed else identity
 
     def identity_value(self, parameter_name: str) -> Any:
-        """Return what stands for a parameter in the name, usually its value."""
+        """Return what the name states for a parameter, usually its value."""
         return getattr(self, parameter_name)
 
 
 def spell(value: Any) -> str:
-    """Write a parameter's value for an identity, the same on every machine."""
+    """Return a parameter's value as text for an identity, the same on every machine."""
     parts = value if isinstance(value, tuple) else (value,)
     text = ','.join(f'{part:.9g}' if isinstance(part, float) else str(part) for part in parts)
     if len(text) > LONGEST_SPELT_VALUE:

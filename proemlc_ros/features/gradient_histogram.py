@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Histograms of gradient orientations: shape and texture, whatever the colour."""
+"""Histograms of gradient orientations: shape and texture, independent of colour."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.features.extractor import Vector, parameter
-from proemlc_ros.features.image_extractor import ImageExtractor, check_between
-from proemlc_ros.features.regions import grid_spans, white_level_of
+from proemlc_ros.features.image_extractor import (
+    ImageExtractor,
+    check_between,
+    grid_spans,
+    white_level_of,
+)
 
 # Keeps the norm of a featureless image away from zero; far below the gradient of one grey level.
 SMALLEST_NORM = 1e-5
@@ -32,8 +36,8 @@ class GradientHistogram(ImageExtractor):
     version: ClassVar[int] = 1
     description: ClassVar[str] = 'histograms of gradient orientations in a grid of blocks'
 
-    grid: int = parameter(4, 'blocks along each side of the image')
-    orientations: int = parameter(9, 'histogram bins over 180 degrees')
+    grid: int = parameter(4, 'Blocks along each side of the image, 1 to 64')
+    orientations: int = parameter(9, 'Histogram bins over 180 degrees, 2 to 180')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -43,7 +47,7 @@ class GradientHistogram(ImageExtractor):
 
     @property
     def width(self) -> int:
-        """One histogram a block."""
+        """One histogram per block."""
         return self.grid * self.grid * self.orientations
 
     def __call__(self, sample: NDArray[Any]) -> Vector:

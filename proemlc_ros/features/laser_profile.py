@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A laser scan as a fixed number of values, whatever its number of beams."""
+"""Features of a laser scan: mean range in sectors, and the shape of the free space."""
 
 from __future__ import annotations
 
@@ -13,11 +13,26 @@ from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
-from proemlc_ros.features.samples import LaserBeams
-from proemlc_ros.features.scan_shape import SHAPE_STATISTICS, shape_statistics
 
-# The outline that the shape statistics are taken from has this many corners.
+# Corners of the outline that the shape statistics are computed on.
 OUTLINE_POINTS = 360
+# What shape_statistics returns, in order.
+SHAPE_STATISTICS = (
+    'mean range', 'standard deviation of the range', 'smallest range', 'free fraction',
+    'area', 'outline length', 'distance of the centroid', 'elongation', 'jumps',
+)
+# Least step of the range between corners of the outline that counts as an edge of an object.
+JUMP = 0.05
+
+
+@dataclass(frozen=True)
+class LaserBeams:
+    """One laser scan: angles in radians and ranges in metres, one per beam."""
+
+    angles: NDArray[np.float64]
+    ranges: NDArray[np.float64]
+    range_min: float
+    range_max: float
 
 
 @dataclass(frozen=True)
@@ -35,11 +50,12 @@ class LaserProfile(Extractor):
     sensor: ClassVar[str] = 'scan'
     description: ClassVar[str] = 'mean range in sectors of a laser scan, and shape statistics'
 
-    sectors: int = parameter(36, 'number of sectors, the values of the profile')
+    sectors: int = parameter(36, 'Sectors of the scan, one value each, 1 to 10000')
     field_of_view: tuple[float, ...] = parameter(
-        (), 'first and last angle in radians; empty: those of the scan')
-    max_range: float = parameter(0.0, 'range in metres that counts as 1; 0: range_max of the scan')
-    shape: bool = parameter(False, 'append statistics of the shape of the free space')
+        (), 'First and last angle in radians; empty = those of the scan')
+    max_range: float = parameter(
+        0.0, 'Range in metres that counts as 1; 0 = range_max of the scan')
+    shape: bool = parameter(False, 'Append statistics of the shape of the free space')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -56,24 +72,24 @@ class LaserProfile(Extractor):
 
     @property
     def width(self) -> int:
-        """The sectors, and the shape's statistics where wanted."""
+        """Number of sectors, plus the shape statistics where enabled."""
         return self.sectors + (len(SHAPE_STATISTICS) if self.shape else 0)
 
     def __call__(self, sample: LaserBeams) -> Vector:
         """Return the profile of a scan.
 
         Raises:
-            BadSensorDataError: no beam measured anything, or the limits make no sense.
+            BadSensorDataError: no valid beam, or a range_max that is not positive and finite.
 
         """
-        angles, closeness = usable_beams(sample, self.max_range)
+        angles, ranges = usable_beams(sample, self.max_range)
         first, last = self.field_of_view or (sample.angles.min(), sample.angles.max())
         if self.field_of_view:
-            angles, closeness = covered(angles, closeness, first, last)
-        profile = sector_means(angles, closeness, first, last, self.sectors)
+            angles, ranges = covered(angles, ranges, first, last)
+        profile = sector_means(angles, ranges, first, last, self.sectors)
         if self.shape:
             outline_angles = np.linspace(first, last, OUTLINE_POINTS)
-            outline = np.interp(outline_angles, angles, closeness)
+            outline = np.interp(outline_angles, angles, ranges)
             profile = np.concatenate([profile, shape_statistics(outline_angles, outline)])
         return profile.astype(np.float32)
 
@@ -81,11 +97,11 @@ class LaserProfile(Extractor):
 def usable_beams(
     beams: LaserBeams, max_range: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return angles (rising) and ranges as fractions of the largest, of the beams that count.
+    """Return the rising angles of the valid beams, and their ranges as fractions of the largest.
 
-    REP 117: +inf is "nothing in range" (1), -inf "too close to measure" (0), NaN no measurement
-    at all (left out). A finite range below range_min is no measurement either (many drivers
-    write 0 for it), one above range_max is nothing in range.
+    REP 117: +inf is "nothing in range" (1), -inf "too close to measure" (0), NaN "not measured"
+    (left out). A finite range below range_min is not a measurement either (many drivers write
+    0 for it), one above range_max is nothing in range.
     """
     limit = max_range or beams.range_max
     if not (math.isfinite(limit) and limit > 0):
@@ -139,3 +155,30 @@ def sector_means(
     area = np.concatenate([[0.0], np.cumsum(np.diff(knots) * (line[1:] + line[:-1]) / 2)])
     means = np.diff(np.interp(edges, knots, area)) / np.diff(edges)
     return np.asarray(np.clip(means, 0.0, 1.0))
+
+
+def shape_statistics(
+    angles: NDArray[np.float64], ranges: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Describe an outline given by ranges (0 to 1) at evenly spaced angles.
+
+    Args:
+        angles: radians, rising.
+        ranges: fractions of the largest range.
+
+    Returns:
+        One value for each of SHAPE_STATISTICS: area as a fraction of the full circle's, outline
+        length in its circumferences, elongation 0 (round) to 1 (a line), jumps as a fraction.
+
+    """
+    x, y = ranges * np.cos(angles), ranges * np.sin(angles)
+    # Shoelace formula; the scanner itself closes the outline.
+    area = 0.5 * np.sum(x[:-1] * y[1:] - x[1:] * y[:-1]) / np.pi
+    outline = np.sum(np.hypot(np.diff(x), np.diff(y))) / (2 * np.pi)
+    spread = np.linalg.eigvalsh(np.cov(x, y))
+    elongation = 1 - np.sqrt(max(spread[0], 0) / spread[1]) if spread[1] > 1e-12 else 0.0
+    return np.array([
+        ranges.mean(), ranges.std(), ranges.min(), np.mean(ranges >= 1 - 1e-9),
+        area, outline, np.hypot(x.mean(), y.mean()), elongation,
+        np.mean(np.abs(np.diff(ranges)) > JUMP),
+    ])

@@ -1,10 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""IMU and joint states: how they moved over the last seconds."""
+"""Motion features: statistics and spectra of an IMU or of joints over a time window."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,9 +13,7 @@ import numpy as np
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector, parameter
-from proemlc_ros.features.samples import MotionSample
-from proemlc_ros.features.sliding_window import SlidingWindow
-from proemlc_ros.features.window_statistics import STATISTICS, describe_channel
+from proemlc_ros.features.time_window import STATISTICS, SlidingWindow, describe_channel
 
 IMU_CHANNELS = (
     'angular_velocity.x', 'angular_velocity.y', 'angular_velocity.z', 'angular_velocity.norm',
@@ -24,18 +23,34 @@ IMU_CHANNELS = (
 JOINT_FIELDS = ('position', 'velocity', 'effort')
 
 
+@dataclass(frozen=True)
+class MotionSample:
+    """One message of an IMU or of joints, by channel name.
+
+    A channel that was not measured is left out or NaN.
+    """
+
+    stamp: int
+    """Nanoseconds."""
+
+    values: Mapping[str, float]
+
+
 @dataclass
 class MotionWindow(Extractor):
     """Statistics and band amplitudes of each channel over a sliding window, by stamp.
 
-    Values of one channel stand together: see window_statistics. Every sample gives a vector;
-    while the window fills, the filled share says how much there was to go by.
+    Order: channel by channel, each as in time_window.describe_channel. Every sample gives a
+    vector; while the window fills, the filled share tells how much of it was measured.
     """
 
-    seconds: float = parameter(1.0, 'length of the window')
-    rate: float = parameter(50.0, 'samples a second that the spectrum is taken on')
-    bands: int = parameter(8, 'bands of the spectrum between 0 and half the rate')
-    longest_gap: float = parameter(0.25, 'seconds without a sample that are interpolated')
+    seconds: float = parameter(1.0, 'Length of the window in seconds, above 0')
+    rate: float = parameter(
+        50.0, 'Samples per second that the spectrum is computed on, above 0')
+    bands: int = parameter(
+        8, 'Bands of the spectrum between 0 and half the rate; 0 = no spectrum')
+    longest_gap: float = parameter(
+        0.25, 'Longest gap between samples that is interpolated, in seconds, above 0')
     _window: SlidingWindow = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,16 +79,12 @@ class MotionWindow(Extractor):
         return len(self.channels) * (len(STATISTICS) + self.bands)
 
     def observe(self, sample: MotionSample) -> None:
-        """Remember a sample."""
+        """Add a sample to the window."""
         self._window.add(
             sample.stamp, [sample.values.get(channel, math.nan) for channel in self.channels])
 
-    def reset(self) -> None:
-        """Forget the window."""
-        self._window.clear()
-
     def __call__(self, sample: MotionSample) -> Vector:
-        """Return the description of the window that ends with the newest sample."""
+        """Return the features of the window that ends with the newest sample."""
         self.observe(sample)
         times, values = self._window.arrays()
         return np.concatenate([
@@ -94,7 +105,7 @@ class ImuWindow(MotionWindow):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Return three axes and the norm of both measurements."""
+        """Three axes and the norm of turn rate and acceleration."""
         return IMU_CHANNELS
 
 
@@ -111,9 +122,10 @@ class JointWindow(MotionWindow):
     sensor: ClassVar[str] = 'joints'
     description: ClassVar[str] = 'statistics and spectra of joint states over a time window'
 
-    joints: tuple[str, ...] = parameter((), 'names, in order; empty: those of the first message')
+    joints: tuple[str, ...] = parameter(
+        (), 'Names of the joints, in order; empty = those of the first message, sorted')
     fields: tuple[str, ...] = parameter(
-        ('position', 'velocity'), 'which of position, velocity, effort')
+        ('position', 'velocity'), 'Fields of each joint, in order: position, velocity, effort')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -129,7 +141,7 @@ class JointWindow(MotionWindow):
         return tuple(f'{joint}/{entry}' for joint in self.joints for entry in self.fields)
 
     def observe(self, sample: MotionSample) -> None:
-        """Remember a sample; the first one may decide which joints count.
+        """Add a sample to the window; without `joints` the first one names them.
 
         Raises:
             BadSensorDataError: the message has none of the joints.
@@ -141,5 +153,5 @@ class JointWindow(MotionWindow):
         if not named.intersection(self.joints):
             raise BadSensorDataError(
                 'no_known_joint',
-                f'the joint state has {sorted(named)}, none of the wanted {list(self.joints)}')
+                f'the joint state has {sorted(named)} and none of {list(self.joints)}')
         super().observe(sample)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""From the messages of all sensors to joined feature vectors: the feature node without ROS."""
+"""The feature pipeline: messages of several sensors to joined feature vectors, without ROS."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ import numpy as np
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector
-from proemlc_ros.features.joining import StampJoiner
-from proemlc_ros.features.sensor_arrays import sample_of, stamp_of
-from proemlc_ros.features.throttle import Throttle
-
-NANOSECONDS = 1_000_000_000
+from proemlc_ros.features.sensor_arrays import sample_of
+from proemlc_ros.features.streams import StampJoiner, Throttle
+from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """One source of features: where its messages come from and what is made of them."""
+    """One source of features: topic and type of its messages, and the extractor."""
 
     name: str
     topic: str
     message_type: str
     extractor: Extractor
     max_rate: float = 0.0
-    """Vectors a second by stamp; 0: one for every message."""
+    """Vectors per second, by stamp; 0 = one per message."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class FeatureSample:
 
 
 class FeaturePipeline:
-    """Extracts, limits and joins; counts what it refuses.
+    """Extracts features, limits their rate and joins them; counts the rejected messages.
 
     The first sensor leads: its stamps are the vectors' stamps.
     """
@@ -51,10 +49,15 @@ class FeaturePipeline:
     def __init__(
         self, sensors: Sequence[Sensor], tolerance: float = 0.1, patience: float = 0.5,
     ) -> None:
-        """Take the sensors, and in seconds how far stamps may differ and how long to wait.
+        """Take the sensors and the limits of the join.
+
+        Args:
+            sensors: at least one; the first one leads.
+            tolerance: seconds that the stamps of joined sensors may differ.
+            patience: seconds, by stamp, that a vector waits for the other sensors.
 
         Raises:
-            ExtractorError: no sensors, or two with one name.
+            ExtractorError: no sensors, or two of the same name.
 
         """
         if not sensors or len({sensor.name for sensor in sensors}) != len(sensors):
@@ -82,17 +85,17 @@ class FeaturePipeline:
 
         Args:
             name: of the sensor.
-            message: as its sensor's message_type says.
+            message: of the sensor's message_type.
             arrival: nanoseconds; stands in for a stamp of zero.
 
         Raises:
-            BadSensorDataError: the message cannot be used. It is counted, and nothing changed.
+            BadSensorDataError: the message cannot be used; it is counted as rejected.
 
         """
         index = self._index[name]
         sensor = self.sensors[index]
         self.received[name] += 1
-        stamp = stamp_of(message) or arrival or 0
+        stamp = stamp_of(message.header) or arrival or 0
         try:
             vector = self._vector(sensor, message, self._limits[index].allows(stamp))
         except BadSensorDataError as error:

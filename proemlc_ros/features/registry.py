@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The extractors by name, and how one is made from the parameters of a configuration."""
+"""The extractors by name, made from the parameters of a configuration."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.cloud_histogram import CloudHistogram
-from proemlc_ros.features.colour_histogram import ColourHistogram
-from proemlc_ros.features.colour_moments import ColourMoments
+from proemlc_ros.features.colour import ColourHistogram, ColourMoments
 from proemlc_ros.features.extractor import Extractor
 from proemlc_ros.features.gradient_histogram import GradientHistogram
 from proemlc_ros.features.laser_profile import LaserProfile
@@ -31,12 +30,12 @@ def extractor_parameters(kind: str) -> list[Field[Any]]:
     """Return the parameters of an extractor as dataclass fields: name, default, description.
 
     Raises:
-        ExtractorError: there is no extractor of this name.
+        ExtractorError: unknown extractor.
 
     """
     if kind not in EXTRACTORS:
         raise ExtractorError(
-            f'there is no extractor {kind!r}; there are: {", ".join(sorted(EXTRACTORS))}')
+            f'unknown extractor {kind!r}; known are: {", ".join(sorted(EXTRACTORS))}')
     return [entry for entry in fields(EXTRACTORS[kind])  # type: ignore[arg-type]
             if 'description' in entry.metadata]
 
@@ -46,7 +45,7 @@ def make_extractor(kind: str, parameters: Mapping[str, Any] | None = None) -> Ex
 
     Args:
         kind: such as 'colour_moments'; also with its version, 'colour_moments/1'.
-        parameters: values by name; what is left out takes its default.
+        parameters: values by name; the others take their defaults.
 
     Raises:
         ExtractorError: unknown extractor, version or parameter, or an unusable value.
@@ -71,22 +70,22 @@ def make_extractor(kind: str, parameters: Mapping[str, Any] | None = None) -> Ex
 
 def as_declared(kind: str, entry: Field[Any], value: Any) -> Any:
     """Return a value in the type of the parameter's default, as configuration files are loose."""
-    wanted = type(entry.default)
-    if wanted is tuple and isinstance(value, (list, tuple)):
+    expected = type(entry.default)
+    if expected is tuple and isinstance(value, (list, tuple)):
         if all(isinstance(part, str) for part in value) and 'str' in str(entry.type):
             return tuple(value)
         if all(is_number(part) for part in value) and 'float' in str(entry.type):
             return tuple(float(part) for part in value)
-    if wanted is float and is_number(value):
+    if expected is float and is_number(value):
         return float(value)
     # type() and not isinstance(): True is an int to Python, and never meant as one.
-    if wanted is tuple or type(value) is not wanted:
+    if expected is tuple or type(value) is not expected:
         raise ExtractorError(
-            f'parameter {entry.name} of {kind} is {value!r}; it must be a {entry.type}, by '
-            f'default {entry.default!r}')
+            f'parameter {entry.name} of {kind} is {value!r}; it must be of type '
+            f'{entry.type}, default {entry.default!r}')
     return value
 
 
 def is_number(value: Any) -> bool:
-    """Tell a number from all else, truth values included."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

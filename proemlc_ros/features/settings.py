@@ -1,11 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A feature pipeline from its settings: the parameters of the feature node, or a file of them."""
+"""Settings of a feature pipeline: their defaults, and the pipeline that they describe."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from proemlc_ros.errors import ExtractorError
@@ -15,15 +14,16 @@ from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 
 # Settings of a sensor that are not parameters of its extractor, with default and description.
 SENSOR_SETTINGS: dict[str, tuple[Any, str]] = {
-    'topic': ('', 'topic of the sensor'),
-    'type': ('', "message type; empty: the usual one of the extractor's sensor"),
-    'extractor': ('', 'what makes the features'),
-    'max_rate': (0.0, 'vectors a second, by stamp; 0: one for every message'),
-    'reliability': ('best_effort', 'QoS of the subscription: best_effort or reliable'),
+    'topic': ('', 'Topic of the sensor'),
+    'type': ('', "Message type; empty = the default of the extractor's sensor"),
+    'extractor': ('', 'Name of the extractor, such as colour_moments'),
+    'max_rate': (0.0, 'Vectors per second at most, by stamp; 0 = one per message'),
+    'reliability': ('best_effort', 'QoS reliability of the subscription: best_effort or reliable'),
 }
 JOIN_SETTINGS: dict[str, tuple[float, str]] = {
-    'tolerance': (0.1, 'seconds that the stamps of joined sensors may lie apart'),
-    'patience': (0.5, 'seconds, by stamp, that a vector waits for the other sensors'),
+    'tolerance': (0.1, 'Largest difference between joined stamps in seconds, 0 to 3600'),
+    'patience': (
+        0.5, 'Waiting time of a vector for the other sensors in seconds, by stamp, 0 to 3600'),
 }
 
 
@@ -48,7 +48,7 @@ def pipeline_from_settings(settings: Mapping[str, Any]) -> FeaturePipeline:
 
 
 def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
-    """Make one sensor; `name` is only for messages and counting.
+    """Make one sensor; `name` serves for errors and counters.
 
     Raises:
         ExtractorError: as in pipeline_from_settings.
@@ -65,42 +65,21 @@ def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
         raise ExtractorError(f'sensor {name}: {error}') from error
     max_rate = settings.get('max_rate', 0.0)
     if not isinstance(max_rate, (int, float)) or not 0 <= max_rate <= 1e6:
-        raise ExtractorError(f'sensor {name}: max_rate is {max_rate!r}; it must be 0 or positive')
+        raise ExtractorError(
+            f'sensor {name}: max_rate is {max_rate!r}; it must be from 0 to 1000000')
     return Sensor(
         name=name, topic=str(settings['topic']), extractor=extractor, max_rate=float(max_rate),
         message_type=message_type(name, extractor.sensor, str(settings.get('type') or '')))
 
 
-def message_type(name: str, sensor: str, wanted: str) -> str:
-    """Return the message type to subscribe to, the usual one where none is wanted."""
+def message_type(name: str, sensor: str, stated: str) -> str:
+    """Return the message type to subscribe to; the default one where none is set."""
     possible = list(MESSAGE_TYPES[sensor])
-    wanted = wanted if '/msg/' in wanted else wanted.replace('/', '/msg/')
-    if wanted and wanted not in possible:
+    stated = stated if '/msg/' in stated else stated.replace('/', '/msg/')
+    if stated and stated not in possible:
         raise ExtractorError(
-            f'sensor {name}: its extractor takes {" or ".join(possible)}, not {wanted}')
-    return wanted or possible[0]
-
-
-def settings_from_file(path: str | Path) -> dict[str, Any]:
-    """Read the settings of the feature node from a ROS 2 parameter file.
-
-    Raises:
-        ExtractorError: the file is missing, or has no parameters of a feature node.
-
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        content = YAML(typ='safe').load(Path(path).read_text())
-    except (OSError, YAMLError, UnicodeDecodeError) as error:
-        raise ExtractorError(f'cannot read the parameter file {path}: {error}') from error
-    for node in (content or {}).values() if isinstance(content, dict) else ():
-        parameters = node.get('ros__parameters') if isinstance(node, dict) else None
-        if isinstance(parameters, dict) and 'sensors' in parameters:
-            return nested(parameters)
-    raise ExtractorError(
-        f'{path} has no parameters of a feature node: a ros__parameters entry with sensors')
+            f'sensor {name}: its extractor takes {" or ".join(possible)}, not {stated}')
+    return stated or possible[0]
 
 
 def nested(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from proemlc_ros.conversions import (
     label_set_message,
     prediction_message,
     query_message,
-    stamp_of,
     stamped_vector_of,
     vector_of,
     vision_message,
@@ -49,6 +48,7 @@ from proemlc_ros.nodes.qos_check import QosCheck
 from proemlc_ros.nodes.receiver import Receiver
 from proemlc_ros.nodes.ros_messages import RosMessages, message_class
 from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.stamps import stamp_of
 
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5
@@ -185,7 +185,7 @@ class ClassifierTopics:
     def log_rejection(self, error: BaseException) -> None:
         """Log a rejection that is counted already, not too often."""
         cause = cause_of(error)
-        self._rejections.say(cause, f'Rejected, {cause}: {text_of(error)}')
+        self._rejections.log(cause, f'Rejected, {cause}: {text_of(error)}')
 
     # ----- by the clock -----
 
@@ -208,9 +208,9 @@ class ClassifierTopics:
                 'simulation?); the buffer was cleared.')
 
     def check_qos(self) -> None:
-        """Warn of publishers and subscribers whose QoS does not fit."""
+        """Warn of publishers and subscribers with an incompatible QoS."""
         for check in self._checks:
-            check.look()
+            check.check()
 
     # ----- taking down -----
 

@@ -19,7 +19,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.conversions import annotation_message, stamp_of, stamped_vector_of
+from proemlc_ros.conversions import annotation_message, stamped_vector_of
 from proemlc_ros.demo.curriculum import Curriculum, Timetable
 from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript, Step
 from proemlc_ros.demo.run_log import OperatorMistake, RunLog
@@ -28,6 +28,7 @@ from proemlc_ros.nodes.demo_camera import PARAMETERS
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, Predict, SaveModel
+from proemlc_ros.stamps import stamp_of
 
 OUTPUT = Declared('output', '', 'folder for what the operator writes down')
 MODEL_FILE = 'table_top.npz'

@@ -1,45 +1,44 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feature node: sensor topics in, joined feature vectors out."""
+"""The feature node: sensor topics in, joined feature vectors and diagnostics out."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
 import cv2
-import sensor_msgs.msg
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import (
-    QoSPolicyKind,
-    QoSProfile,
-    ReliabilityPolicy,
-    qos_profile_sensor_data,
-)
+from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from sensor_msgs.msg import CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2
 
 from proemlc_ros.classifier.records import StampedVector
+from proemlc_ros.classifier.statistics import RateMeter
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.pipeline import FeatureSample, Sensor
+from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
-from proemlc_ros.nodes.feature_health import FeatureHealth
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
-# The classifier of the default name, in the same namespace, listens here.
+# The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
-# Windows need every sample; of pictures and clouds only the newest are worth the time.
+# Time windows need every sample; of images and clouds only the newest are worth the time.
 QUEUE_LENGTH = {'imu': 200, 'joints': 100}
+MESSAGE_CLASSES = {
+    f'sensor_msgs/msg/{message_class.__name__}': message_class
+    for message_class in (CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2)}
 
 
 class FeatureNode(Node):
-    """Subscribes to the sensors of its parameters and publishes what the pipeline gives."""
+    """Subscribes to the sensors of its parameters and publishes their joined features."""
 
     def __init__(self, **node_options: Any) -> None:
         """Read the parameters and subscribe.
@@ -53,11 +52,12 @@ class FeatureNode(Node):
             'features', automatically_declare_parameters_from_overrides=True, **node_options)
         parameters = declare_pipeline(self)
         self._pipeline = parameters.pipeline
-        self._health = FeatureHealth(self._pipeline, self.get_fully_qualified_name())
+        self._diagnostics = FeatureDiagnostics(
+            self._pipeline, self.get_fully_qualified_name())
         self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
         self._publisher = self.create_publisher(
             FeatureVector, FEATURES_TOPIC, qos_profile_sensor_data)
-        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._diagnostics_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._topics: dict[str, str] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
@@ -78,7 +78,7 @@ class FeatureNode(Node):
             depth=QUEUE_LENGTH.get(sensor.extractor.sensor, 5),
             reliability=ReliabilityPolicy[reliability.upper()])
         subscription = self.create_subscription(
-            getattr(sensor_msgs.msg, sensor.message_type.rpartition('/')[2]), sensor.topic,
+            MESSAGE_CLASSES[sensor.message_type], sensor.topic,
             partial(self._on_message, sensor.name), profile,
             event_callbacks=SubscriptionEventCallbacks(
                 incompatible_qos=partial(self._on_incompatible_qos, sensor)))
@@ -88,43 +88,101 @@ class FeatureNode(Node):
         try:
             samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
         except BadSensorDataError as error:
-            self._warnings.say((name, error.cause), f'{self._topics[name]}: {error}')
+            self._warnings.log((name, error.cause), f'{self._topics[name]}: {error}')
             return
         for sample in samples:
             self._publisher.publish(feature_message(sample))
-            self._health.published.count()
+            self._diagnostics.published.count()
 
     def _on_incompatible_qos(self, sensor: Sensor, event: Any) -> None:
         policy = QoSPolicyKind(event.last_policy_kind).name.lower()
-        text = f'a publisher of {self._topics.get(sensor.name, sensor.topic)} has another {policy}'
+        topic = self._topics.get(sensor.name, sensor.topic)
+        text = f'a publisher of {topic} has an incompatible {policy}'
         advice = f'set the parameter {sensor.name}.reliability to best_effort'
-        self._health.incompatible[sensor.name] = f'{text}; {advice}'
+        self._diagnostics.incompatible[sensor.name] = f'{text}; {advice}'
         self.get_logger().warning(
             f'{text}: nothing is received from it; {advice} or change the publisher')
 
     def _report(self) -> None:
-        """Publish diagnostics, and warn where a topic carries another type than expected."""
+        """Publish diagnostics, and warn of topics with another type than expected."""
         for sensor in self._pipeline.sensors:
             publishers = self.get_publishers_info_by_topic(self._topics[sensor.name])
             types = {publisher.topic_type for publisher in publishers}
-            if self._health.note_publishers(sensor, types):
-                self._warnings.say(
+            if self._diagnostics.note_publishers(sensor, types):
+                self._warnings.log(
                     (sensor.name, 'other_type'),
                     f'{self._topics[sensor.name]} carries {", ".join(sorted(types))}, not '
                     f'{sensor.message_type}; set the parameter {sensor.name}.type')
-        message = DiagnosticArray(status=[self._health.status(time.monotonic_ns())])
+        message = DiagnosticArray(status=[self._diagnostics.status(time.monotonic_ns())])
         message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
+        self._diagnostics_publisher.publish(message)
+
+
+class FeatureDiagnostics:
+    """Collects what the diagnostics show: rates, rejects by cause, missing publishers."""
+
+    def __init__(self, pipeline: FeaturePipeline, node_name: str) -> None:
+        """Take the pipeline, and the name of the node for the status."""
+        self._pipeline = pipeline
+        self._node_name = node_name
+        self._received = {sensor.name: RateMeter() for sensor in pipeline.sensors}
+        self._last_rejects = 0
+        self._problems: dict[str, str] = {}
+        self.published = RateMeter()
+        self.incompatible: dict[str, str] = {}
+
+    def note_publishers(self, sensor: Sensor, types: Collection[str]) -> bool:
+        """Note the types on a sensor's topic; return whether they are all other than ours."""
+        other = bool(types) and sensor.message_type not in types
+        if other:
+            self._problems[sensor.name] = (
+                f'{sensor.topic} carries {", ".join(sorted(types))}, not {sensor.message_type}')
+        elif not types:
+            self._problems[sensor.name] = f'{sensor.topic} has no publisher'
+        else:
+            self._problems.pop(sensor.name, None)
+        return other
+
+    def status(self, now: int) -> DiagnosticStatus:
+        """Return the status at a time (nanoseconds of a monotonic clock)."""
+        values = {'extractor': self._pipeline.extractor}
+        values['published (1/s)'] = f'{self.published.read(now):.1f}'
+        values['published'] = str(self.published.total)
+        for name, meter in self._received.items():
+            meter.total = self._pipeline.received[name]
+            values[f'{name}: received (1/s)'] = f'{meter.read(now):.1f}'
+            values[f'{name}: received'] = str(meter.total)
+        for name, count in self._pipeline.unjoined.items():
+            if count:
+                values[f'{name}: nothing near in time'] = str(count)
+        for (name, cause), count in sorted(self._pipeline.rejected.items()):
+            values[f'{name}: rejected, {cause}'] = str(count)
+        level, message = self._summary()
+        return DiagnosticStatus(
+            level=level, name=f'{self._node_name}: features', message=message,
+            hardware_id=self._node_name,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()])
+
+    def _summary(self) -> tuple[bytes, str]:
+        rejects = sum(self._pipeline.rejected.values())
+        new_rejects = rejects - self._last_rejects
+        self._last_rejects = rejects
+        problems = [*self.incompatible.values(), *self._problems.values()]
+        if new_rejects:
+            problems.append(f'{new_rejects} messages rejected')
+        if problems:
+            return DiagnosticStatus.WARN, '; '.join(problems)
+        return DiagnosticStatus.OK, 'features are published'
 
 
 def feature_message(sample: FeatureSample) -> FeatureVector:
     """Return the message of a joined sample."""
-    moment = StampedVector(sample.stamp, sample.values, sample.extractor)
-    return feature_vector_message(RosMessages(), moment, sample.frame_id)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor)
+    return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until it is told to stop; return the exit code."""
+    """Run the node until it is stopped; return the exit code."""
     # Waiting for helper threads on busy cores costs more than they bring to small images.
     cv2.setNumThreads(1)
     return run(FeatureNode, args)

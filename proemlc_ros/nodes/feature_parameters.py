@@ -1,14 +1,15 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of the feature node: a pipeline from what a parameter file says."""
+"""The parameters of the feature node, and the pipeline that they describe."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.pipeline import FeaturePipeline
@@ -20,13 +21,13 @@ from proemlc_ros.features.settings import (
 )
 
 RELIABILITIES = ('best_effort', 'reliable')
-# What rclpy declares by itself.
+# Parameters that rclpy declares by itself.
 OF_EVERY_NODE = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
 
 
 @dataclass(frozen=True)
 class FeatureParameters:
-    """What the node needs to know."""
+    """The pipeline, the QoS reliability by sensor, and seconds between warnings of one cause."""
 
     pipeline: FeaturePipeline
     reliability: dict[str, str]
@@ -40,20 +41,23 @@ def declare_pipeline(node: Node) -> FeatureParameters:
         ExtractorError: a parameter is missing, unknown or unusable; the text names it.
 
     """
-    given = {name: entry.value for name, entry in node.get_parameters_by_prefix('').items()}
-    settings = nested(given)
+    # The annotation of rclpy says values, but the method returns parameters.
+    given = cast(dict[str, Parameter], node.get_parameters_by_prefix(''))
+    settings = nested({name: entry.value for name, entry in given.items()})
     pipeline = pipeline_from_settings(settings)
     names = [sensor.name for sensor in pipeline.sensors]
     unknown = set(settings) - set(names) - set(JOIN_SETTINGS) - OF_EVERY_NODE - {
         'sensors', 'warning_period'}
     if unknown:
-        # No error: a file for several nodes may hold parameters of all of them.
+        # Not an error: a file for several nodes may hold parameters of all of them.
         node.get_logger().warning(
-            f'not a parameter of this node, ignored: {", ".join(sorted(unknown))}; there are '
+            f'not a parameter of this node, ignored: {", ".join(sorted(unknown))}; known are '
             f'sensors, {", ".join(JOIN_SETTINGS)}, warning_period, and those of the sensors '
             f'{", ".join(names)}')
-    describe(node, 'sensors', [], 'names of the sensors; the first one leads')
-    describe(node, 'warning_period', 5.0, 'seconds between warnings of the same cause', least=0.1)
+    describe(node, 'sensors', [], 'Names of the sensors; the first one leads')
+    describe(
+        node, 'warning_period', 5.0,
+        'Seconds between warnings of the same cause, 0.1 to 3600', least=0.1)
     for key, (default, description) in JOIN_SETTINGS.items():
         describe(node, key, default, description, least=0.0)
     for name in names:
@@ -67,7 +71,7 @@ def declare_pipeline(node: Node) -> FeatureParameters:
 def describe(
     node: Node, name: str, default: Any, description: str, least: float | None = None,
 ) -> None:
-    """Declare a parameter where the file has not, and say what it means in either case."""
+    """Set the description of a parameter, and declare it where the file has not."""
     descriptor = ParameterDescriptor(
         name=name, description=description, read_only=True, dynamic_typing=True)
     if least is not None:
@@ -81,7 +85,12 @@ def describe(
 
 
 def reliability_of(node: Node, name: str) -> str:
-    """Return the reliability that a sensor's subscription asks for."""
+    """Return the QoS reliability of a sensor's subscription.
+
+    Raises:
+        ExtractorError: unknown reliability.
+
+    """
     reliability = str(node.get_parameter(f'{name}.reliability').value)
     if reliability not in RELIABILITIES:
         raise ExtractorError(

@@ -14,8 +14,9 @@ from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES, sample_of, stamp_of
+from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES, sample_of
 from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
+from proemlc_ros.stamps import stamp_of
 
 # Late pictures are of no use.
 NEWEST = QoSProfile(depth=2, history=HistoryPolicy.KEEP_LAST,
@@ -69,7 +70,7 @@ class Camera:
         except BadSensorDataError as error:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
             return
-        self._give(CameraPicture(stamp_of(message), jpeg_of(pixels, self._max_side)))
+        self._give(CameraPicture(stamp_of(message.header), jpeg_of(pixels, self._max_side)))
 
     def _look(self) -> None:
         """Look for the camera, and again when its publishers are gone."""
@@ -95,7 +96,7 @@ class Camera:
         self._node.get_logger().info(f'pictures from {topic} ({kind})')
 
     def _on_image(self, message: Any) -> None:
-        self._recent[stamp_of(message)] = message
+        self._recent[stamp_of(message.header)] = message
         if len(self._recent) > MAX_RECENT:
             self._recent.popitem(last=False)
         if time.monotonic() - self._last > WITHOUT_PREDICTIONS:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters declared once: name, default, range, meaning, and whether they may change."""
+"""Parameters declared once: name, default, description, range, and whether they may change."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Declared:
     Args:
         name: as users write it.
         default: its type is the parameter's type.
-        description: what it means, with the unit.
-        least: smallest value of a number, None for no bound.
-        most: largest value of a number, None for no bound.
-        choices: allowed texts; empty allows any.
+        description: noun first, with unit and range, as in 'Forgetting factor, 0 to 1; 1 = off'.
+        least: smallest value of a number; only together with `most`.
+        most: largest value of a number; only together with `least`.
+        choices: allowed texts; empty = any.
         runtime: whether it may change while the node runs.
     """
 
@@ -44,11 +44,18 @@ class Declared:
     choices: tuple[str, ...] = ()
     runtime: bool = False
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Smallest and largest value; None where any is allowed."""
+        if self.least is None or self.most is None:
+            return None
+        return self.least, self.most
+
     def check(self, value: object) -> None:
-        """Refuse a value that is not allowed.
+        """Check a value.
 
         Raises:
-            ParameterError: with the name, the value and what is allowed.
+            ParameterError: not allowed; the text has the name, the value and what is allowed.
         """
         if type(value) is not type(self.default):
             raise ParameterError(f'{self.name} is {value!r}; it must be of type '
@@ -58,22 +65,25 @@ class Declared:
                                  f'{", ".join(self.choices)}')
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f'{self.name} is {value!r}; it must be a finite number')
-        if self.least is not None and not self.least <= value <= self.most:
-            raise ParameterError(f'{self.name} is {value!r}; it must be from {self.least:.10g} '
-                                 f'to {self.most:.10g}')
+        if self.bounds and isinstance(value, (int, float)):
+            least, most = self.bounds
+            if not least <= value <= most:
+                raise ParameterError(
+                    f'{self.name} is {value!r}; it must be from {least:.10g} to {most:.10g}')
 
     def descriptor(self) -> ParameterDescriptor:
-        """Return what ROS tools show of the parameter."""
+        """Return what `ros2 param describe` shows."""
         constraints = f'one of {", ".join(self.choices)}' if self.choices else ''
         descriptor = ParameterDescriptor(
             name=self.name, description=self.description, read_only=not self.runtime,
             additional_constraints=constraints)
-        if self.least is not None and isinstance(self.default, float):
-            descriptor.floating_point_range = [FloatingPointRange(
-                from_value=float(self.least), to_value=float(self.most))]
-        elif self.least is not None:
-            descriptor.integer_range = [IntegerRange(
-                from_value=int(self.least), to_value=int(self.most), step=1)]
+        if self.bounds and isinstance(self.default, float):
+            least, most = map(float, self.bounds)
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=least, to_value=most)]
+        elif self.bounds:
+            first, last = map(int, self.bounds)
+            descriptor.integer_range = [IntegerRange(from_value=first, to_value=last, step=1)]
         return descriptor
 
 
@@ -81,9 +91,9 @@ class ParameterTable:
     """Declares parameters on a node and keeps their values.
 
     Args:
-        node: whose parameters these are.
-        table: all of them.
-        on_change: called with the new values after parameters changed at run time.
+        node: that declares them.
+        table: all parameters of the node.
+        on_change: called with all values after one has changed at run time.
 
     Raises:
         ParameterError: an initial value is not allowed.
@@ -100,7 +110,7 @@ class ParameterTable:
         node.add_post_set_parameters_callback(self._apply)
 
     def _declare(self, node: Node, entry: Declared) -> Any:
-        # Anything is taken at first, so that the refusal is ours and says what is allowed.
+        # The override is checked here, not by rclpy: our error says what is allowed.
         given = node._parameter_overrides.get(entry.name)
         if given is not None:
             value = given.value

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Log lines that may come with every message, and must not."""
+"""A log that writes lines of the same kind at most once per period."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 
 class ThrottledLog:
-    """Writes a line of each kind at most once a period; how many it held back comes with the next.
+    """Limits log lines by kind; the next line of a kind counts those that were held back.
 
     Args:
-        write: takes a line; may be called from any thread.
+        write: takes a line, such as the `warning` of a logger; called from any thread.
         period: seconds between lines of the same kind; may be changed while running.
-        clock: seconds that never go back.
+        clock: monotonic, in seconds.
     """
 
     def __init__(self, write: Callable[[str], object], period: float,
@@ -27,11 +27,11 @@ class ThrottledLog:
         self._held_back: dict[object, int] = {}
         self._lock = threading.Lock()
 
-    def say(self, kind: object, text: str) -> None:
-        """Write a line, or count it.
+    def log(self, kind: object, text: str) -> None:
+        """Write a line, or count it where one of its kind was written within the period.
 
         Args:
-            kind: few different ones, such as causes.
+            kind: one of few, such as the cause of a rejection.
             text: the line.
         """
         now = self._clock()

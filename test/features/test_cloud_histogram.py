@@ -22,10 +22,10 @@ def test_shares_equal_numpys_histograms(layers, cells):
     heights, _ = np.histogram(inside[:, 2], layers, range=(low[2], high[2]))
     ground, _, _ = np.histogram2d(
         inside[:, 0], inside[:, 1], cells, range=[(low[0], high[0]), (low[1], high[1])])
-    wanted = np.concatenate([
+    expected = np.concatenate([
         heights / len(inside), ground.ravel() / len(inside), [len(inside) / len(points)]])
     found = CloudHistogram(layers=layers, cells=cells, box=BOX)(points)
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @settings(max_examples=100, deadline=None)
@@ -55,6 +55,6 @@ def test_a_cloud_outside_the_box_is_all_zero():
 
 @pytest.mark.parametrize('parameters', [
     {'layers': 0}, {'cells': 101}, {'box': (0.0, 1.0)}, {'box': (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         CloudHistogram(**parameters)

@@ -39,9 +39,9 @@ def by_definition(grey, grid, orientations):
 def test_equals_the_definition(camera_image, grid, orientations):
     smooth = cv2.GaussianBlur(camera_image[::5, ::5, 1].astype(np.float32) * 257, (0, 0), 1.5)
     sixteen = smooth.astype(np.uint16)
-    wanted = by_definition(sixteen.astype(float) / 65535, grid, orientations)
+    expected = by_definition(sixteen.astype(float) / 65535, grid, orientations)
     found = GradientHistogram(grid=grid, orientations=orientations)(sixteen)
-    np.testing.assert_allclose(found, wanted, atol=TOLERANCE)
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize('grid,orientations', [(4, 9), (2, 8), (8, 12)])
@@ -51,11 +51,11 @@ def test_equals_hog_of_scikit_image_with_one_block(camera_image, grid, orientati
     # Away from bin borders: differences of 8-bit values meet multiples of 22.5 degrees.
     smooth = cv2.GaussianBlur(grey.astype(np.float32) / 255, (0, 0), 2.0)
     sixteen = np.clip(smooth * 65535, 0, 65535).astype(np.uint16)
-    wanted = skimage.hog(
+    expected = skimage.hog(
         sixteen.astype(float) / 65535, orientations=orientations,
         pixels_per_cell=(480 // grid, 640 // grid), cells_per_block=(grid, grid), block_norm='L2')
     vector = GradientHistogram(grid=grid, orientations=orientations)(sixteen)
-    np.testing.assert_allclose(vector, wanted, atol=TOLERANCE)
+    np.testing.assert_allclose(vector, expected, atol=TOLERANCE)
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,6 +84,6 @@ def test_contrast_cancels(camera_image):
 
 
 @pytest.mark.parametrize('parameters', [{'grid': 0}, {'orientations': 1}, {'region': ()}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         GradientHistogram(**parameters)

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
-from proemlc_ros.features.laser_profile import LaserProfile
-from proemlc_ros.features.samples import LaserBeams
-from proemlc_ros.features.scan_shape import SHAPE_STATISTICS, shape_statistics
+from proemlc_ros.features.laser_profile import (
+    SHAPE_STATISTICS,
+    LaserBeams,
+    LaserProfile,
+    shape_statistics,
+)
 
 INF, NAN = math.inf, math.nan
 
@@ -33,8 +36,8 @@ def test_profile_is_the_mean_over_each_sector():
     # Independent: a sum over a grid 1000 times finer than the beams.
     fine = np.linspace(-1.5, 1.5, 36 * 5000 + 1)
     line = np.interp(fine, scan.angles, scan.ranges) / 10
-    wanted = [((line[:-1] + line[1:]) / 2)[k * 5000:(k + 1) * 5000].mean() for k in range(36)]
-    np.testing.assert_allclose(LaserProfile()(scan), wanted, atol=1e-6)
+    expected = [((line[:-1] + line[1:]) / 2)[k * 5000:(k + 1) * 5000].mean() for k in range(36)]
+    np.testing.assert_allclose(LaserProfile()(scan), expected, atol=1e-6)
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,10 +71,10 @@ def test_every_scan_with_a_measurement_gives_values_between_0_and_1(
     assert np.all((vector[:36] >= 0) & (vector[:36] <= 1))
 
 
-@pytest.mark.parametrize('value,wanted', [
+@pytest.mark.parametrize('value,expected', [
     (5.0, 0.5), (INF, 1.0), (12.0, 1.0), (-INF, 0.0), (10.0, 1.0), (0.1, 0.01)])
-def test_special_ranges_follow_the_limits_of_the_scan(value, wanted):
-    np.testing.assert_allclose(LaserProfile(sectors=3)(beams([value] * 5)), wanted, rtol=1e-6)
+def test_special_ranges_follow_the_limits_of_the_scan(value, expected):
+    np.testing.assert_allclose(LaserProfile(sectors=3)(beams([value] * 5)), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize('missing', [NAN, 0.0, 0.05])
@@ -98,10 +101,10 @@ def test_field_of_view_keeps_angles_and_calls_unseen_ones_free():
 def test_field_of_view_does_not_depend_on_where_the_scan_starts():
     full = LaserProfile(sectors=8, field_of_view=(-math.pi, math.pi))
     angles = np.linspace(-math.pi, math.pi, 720, endpoint=False)
-    wanted = full(LaserBeams(angles, room(angles), 0.1, 10.0))
+    expected = full(LaserBeams(angles, room(angles), 0.1, 10.0))
     shifted = angles + math.pi
     np.testing.assert_allclose(
-        full(LaserBeams(shifted, room(shifted), 0.1, 10.0)), wanted, atol=1e-5)
+        full(LaserBeams(shifted, room(shifted), 0.1, 10.0)), expected, atol=1e-5)
 
 
 def test_max_range_clips_and_scales():
@@ -110,7 +113,7 @@ def test_max_range_clips_and_scales():
 
 
 @pytest.mark.parametrize('range_max', [0.0, NAN, INF, -1.0])
-def test_senseless_limits_are_refused_unless_max_range_is_given(range_max):
+def test_unusable_limits_are_rejected_unless_max_range_is_given(range_max):
     scan = beams([0.5, 0.5], range_min=0.0, range_max=range_max)
     with pytest.raises(BadSensorDataError) as caught:
         LaserProfile()(scan)
@@ -139,6 +142,6 @@ def test_shape_statistics_of_a_corridor():
 @pytest.mark.parametrize('parameters', [
     {'sectors': 0}, {'field_of_view': (1.0,)}, {'field_of_view': (1.0, -1.0)},
     {'field_of_view': (0.0, 7.0)}, {'max_range': -1.0}, {'max_range': NAN}])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         LaserProfile(**parameters)

@@ -49,25 +49,25 @@ def prepared(image):
 @pytest.mark.parametrize('shape', [[1, 3, 6, 8], ['batch', 3, 6, 8]])
 def test_embedding_equals_the_product_in_numpy(tmp_path, camera_image, weights, shape):
     extractor = OnnxEmbedding(model=write_model(tmp_path / 'm.onnx', shape, weights))
-    wanted = prepared(camera_image).transpose(2, 0, 1).ravel() @ weights
+    expected = prepared(camera_image).transpose(2, 0, 1).ravel() @ weights
     assert extractor.width == 5
     np.testing.assert_allclose(
-        extractor(camera_image), wanted / np.linalg.norm(wanted), atol=1e-5)
+        extractor(camera_image), expected / np.linalg.norm(expected), atol=1e-5)
 
 
-def test_bands_last_are_understood(tmp_path, camera_image, weights):
+def test_channels_last_are_understood(tmp_path, camera_image, weights):
     extractor = OnnxEmbedding(
         model=write_model(tmp_path / 'm.onnx', [1, 6, 8, 3], weights), normalise=False)
-    wanted = prepared(camera_image).ravel() @ weights
-    np.testing.assert_allclose(extractor(camera_image), wanted, atol=1e-4)
+    expected = prepared(camera_image).ravel() @ weights
+    np.testing.assert_allclose(extractor(camera_image), expected, atol=1e-4)
 
 
 def test_eight_bit_models_get_pixels(tmp_path, camera_image, weights):
     extractor = OnnxEmbedding(normalise=False, model=write_model(
         tmp_path / 'm.onnx', [1, 3, 6, 8], weights, onnx.TensorProto.UINT8))
     small = cv2.resize(camera_image.astype(np.float32), (8, 6), interpolation=cv2.INTER_AREA)
-    wanted = np.rint(small).transpose(2, 0, 1).ravel() @ weights
-    np.testing.assert_allclose(extractor(camera_image), wanted, rtol=1e-3, atol=3)
+    expected = np.rint(small).transpose(2, 0, 1).ravel() @ weights
+    np.testing.assert_allclose(extractor(camera_image), expected, rtol=1e-3, atol=3)
 
 
 def test_open_sizes_take_input_size_and_grey_models_grey(tmp_path, camera_image):
@@ -86,7 +86,7 @@ def test_another_network_is_another_extractor(tmp_path, weights):
     assert one.name.startswith('onnx_embedding/1(model=')
 
 
-def test_values_that_are_not_finite_are_refused(tmp_path, camera_image, weights):
+def test_values_that_are_not_finite_are_rejected(tmp_path, camera_image, weights):
     path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights * np.nan)
     with pytest.raises(BadSensorDataError):
         OnnxEmbedding(model=path)

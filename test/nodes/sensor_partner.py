@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plays the rest of the robot to a feature node: publishes sensors, hears features."""
+"""The other side of a feature node: publishes sensor messages, receives features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CAMERA = """
 
 
 class SensorPartner(Node):
-    """Publishes sensor messages and hears what the feature node says."""
+    """Publishes sensor messages and collects the features and diagnostics of the node."""
 
     def __init__(self, context: Context) -> None:
         super().__init__('partner', context=context)
@@ -48,8 +48,8 @@ class SensorPartner(Node):
         values = self.status.values if self.status else []
         return next((entry.value for entry in values if entry.key == key), None)
 
-    def wait(self, condition: Callable[[], object], seconds: float = 20.0) -> bool:
-        """Spin until the condition holds; false when it never did."""
+    def wait(self, condition: Callable[[], object], seconds: float = 60.0) -> bool:
+        """Spin until the condition holds; false where it did not within the deadline."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -58,7 +58,7 @@ class SensorPartner(Node):
         return True
 
     def linked_publisher(self, message_type: type, topic: str, profile=10):
-        """Return a publisher that the feature node is connected to, both ways."""
+        """Return a publisher that the feature node subscribes to, once its features are seen."""
         publisher = self.create_publisher(message_type, topic, profile)
         assert self.wait(lambda: publisher.get_subscription_count() > 0)
         assert self.wait(lambda: self.count_publishers('proemlc/features') > 0)
@@ -83,7 +83,7 @@ def stamped(message, seconds, frame='camera_link'):
 
 
 def exchange(partner, publisher, message):
-    """Publish until an answer comes, and return the first."""
+    """Publish until a feature vector comes, and return the first."""
     count = len(partner.features)
     for _ in range(20):
         publisher.publish(message)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -89,3 +90,24 @@ def test_the_policy_covers_every_topic_and_service():
     services = {element.text for element in profile.iter('service')}
     assert {f'/proemlc/{name}' for name in TOPICS} <= topics
     assert {f'/proemlc/{name}' for name in SERVICES} <= services
+
+
+def comment_of(entry) -> str:
+    """Return the comment above a parameter in the files of config/."""
+    text = f'{entry.description}.'
+    bounds = f'{entry.least or 0:.10g} to {entry.most or 0:.10g}'
+    if entry.least is not None and bounds not in text:
+        text += f' From {bounds}.'
+    if entry.choices:
+        text += f' One of {", ".join(entry.choices)}.'
+    if entry.runtime:
+        text += ' May change at run time.'
+    return '\n'.join(textwrap.wrap(
+        text, 99, initial_indent='    # ', subsequent_indent='    # ', break_on_hyphens=False))
+
+
+@pytest.mark.parametrize('name', ['proemlc.yaml', 'proemlc_small_computer.yaml'])
+def test_the_comments_of_a_file_are_the_descriptions(name):
+    text = (ROOT / 'config' / name).read_text()
+    for entry in parameters.CLASSIFIER_PARAMETERS:
+        assert f'\n\n{comment_of(entry)}\n    {entry.name}: ' in text, entry.name

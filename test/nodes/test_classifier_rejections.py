@@ -80,7 +80,7 @@ def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path
 def test_a_qos_that_does_not_fit_is_told(classifier):
     # The partner publishes with best effort.
     node, partner = classifier('features_reliability:=reliable', ready=False)
-    node.wait_for('/partner publishes /proemlc/features with a QoS that does not fit')
+    node.wait_for('/partner publishes /proemlc/features with an incompatible QoS')
     partner.node.create_subscription(
         Prediction, '/proemlc/predictions', lambda _: None, QoSProfile(depth=1))
     node.wait_for('/partner subscribes to /proemlc/predictions')

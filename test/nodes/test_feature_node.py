@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feature node over real DDS, in a process of its own."""
+"""The feature node over DDS, in a process of its own."""
 
 import signal
 import time
@@ -72,19 +72,23 @@ def test_every_kind_of_sensor_arrives(feature_node, partner):
 
 
 def test_rate_limit_and_diagnostics(feature_node, partner):
-    feature_node(CAMERA.replace('topic: image', 'topic: image\n      max_rate: 10.0'))
+    feature_node(CAMERA + '      max_rate: 10.0\n      reliability: reliable\n')
     publisher = partner.linked_publisher(Image, 'image')
-    exchange(partner, publisher, picture(stamp=10.0)[0])
-    for k in range(60):
-        publisher.publish(picture(stamp=100 + k / 30)[0])
-        partner.wait(lambda: False, 0.02)
-    assert partner.wait(lambda: int(partner.value('camera: received') or 0) > 40), partner.status
+    exchange(partner, publisher, picture(stamp=99.9)[0])
+    assert partner.wait(lambda: partner.value('published') == '1'), partner.status
+    received = int(partner.value('camera: received'))
+    # One second of pictures at 30 Hz; of each three the first passes, so its vector shows
+    # that the node keeps up.
+    for turn in range(10):
+        for k in range(3):
+            publisher.publish(picture(stamp=100 + turn / 10 + k / 30)[0])
+        assert partner.wait(lambda count=turn + 2: len(partner.features) >= count)
     stamps = [found.header.stamp.sec + found.header.stamp.nanosec * 1e-9
               for found in partner.features[1:]]
-    # Two seconds of pictures at 30 Hz; a lossy sensor topic may lose a few.
-    assert 10 <= len(stamps) <= 21
-    assert np.diff(stamps).min() > 0.05
-    assert partner.wait(lambda: partner.value('published') == str(len(partner.features)))
+    np.testing.assert_allclose(stamps, 100 + np.arange(10) / 10, atol=1e-9)
+    assert partner.wait(
+        lambda: int(partner.value('camera: received')) == received + 30), partner.status
+    assert partner.value('published') == '11'
     assert partner.value('extractor') == 'colour_moments/1'
 
 
@@ -99,7 +103,7 @@ def test_a_stamp_of_zero_gets_the_time_of_arrival(feature_node, partner):
     (signal.SIGINT,), (signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
 def test_stopping_is_clean(feature_node, partner, signals):
     node = feature_node(CAMERA)
-    assert partner.wait(lambda: partner.status is not None)
+    assert partner.wait(lambda: partner.status is not None), node.output
     for number in signals[:-1]:
         node.process.send_signal(number)
     assert node.stop(signals[-1]) == 0, node.output

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file for teaching: picture in, prediction on the page's websocket out."""
+"""The launch file with the dashboard: picture in, prediction on the page's websocket out."""
 
 from __future__ import annotations
 
@@ -41,23 +41,37 @@ def description(ros_domain_id, tmp_path):
     ])
 
 
-async def first_sight(publish):
+async def camera(publish):
+    """Publish pictures at 10 Hz."""
+    while True:
+        publish()
+        await asyncio.sleep(0.1)
+
+
+async def page_prediction():
+    """Connect to the page's websocket as soon as it is up, and return its first prediction."""
     origin = {'Origin': f'http://127.0.0.1:{PORT}'}
-    async with aiohttp.ClientSession(origin['Origin'], headers=origin) as session:
-        for _ in range(600):
-            publish()
-            await asyncio.sleep(0.1)
+    async with aiohttp.ClientSession(origin['Origin'], headers=origin) as client:
+        while True:
             try:
-                async with session.ws_connect('/ws') as page:
-                    for _ in range(8):
-                        message = await page.receive(timeout=5)
-                        if message.type is aiohttp.WSMsgType.TEXT:
-                            content = json.loads(message.data)
-                            if content['type'] == 'sight':
-                                return content
-            except (aiohttp.ClientError, asyncio.TimeoutError):
-                pass
-    pytest.fail('no prediction reached the page')
+                async with client.ws_connect('/ws') as page:
+                    async for message in page:
+                        if message.type is not aiohttp.WSMsgType.TEXT:
+                            continue  # a picture
+                        content = json.loads(message.data)
+                        if content['type'] == 'sight':
+                            return content
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.1)  # the server is not up yet
+
+
+async def first_prediction(publish):
+    """Return what the page shows of the camera's pictures."""
+    pictures = asyncio.create_task(camera(publish))
+    try:
+        return await asyncio.wait_for(page_prediction(), 120)
+    finally:
+        pictures.cancel()
 
 
 @pytest.mark.launch(fixture=description)
@@ -71,6 +85,6 @@ def test_a_picture_becomes_a_prediction_on_the_page(ros):
         image.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(image)
 
-    sight = asyncio.run(first_sight(publish))
-    assert int(sight['stamp']) > 0
+    prediction = asyncio.run(first_prediction(publish))
+    assert int(prediction['stamp']) > 0
     node.destroy_node()

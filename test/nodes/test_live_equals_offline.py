@@ -20,12 +20,12 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.cli.main import main
-from proemlc_ros.conversions import stamp_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.outcomes import OutcomeTally
 from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.nodes.bag_player import BagPlayer
+from proemlc_ros.stamps import stamp_of
 
 SETTINGS = {'hidden_size': 200, 'seed': 7}
 

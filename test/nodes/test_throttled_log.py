@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of a kind are written once a period, with the number held back."""
+"""Lines of one kind are written once per period, with the number held back."""
 
 import pytest
 
@@ -17,7 +17,7 @@ class Times:
 
 
 @pytest.fixture
-def said():
+def lines():
     return []
 
 
@@ -27,27 +27,27 @@ def times():
 
 
 @pytest.fixture
-def log(said, times):
-    return ThrottledLog(said.append, 5.0, times)
+def log(lines, times):
+    return ThrottledLog(lines.append, 5.0, times)
 
 
-def test_the_same_waits_and_is_counted(log, said, times):
+def test_lines_of_one_kind_are_held_back_and_counted(log, lines, times):
     for times.now in (0, 1, 2, 4):
-        log.say('cut', f'cut at {times.now}')
-    assert said == ['cut at 0']
+        log.log('cut', f'cut at {times.now}')
+    assert lines == ['cut at 0']
     for times.now in (5, 10):
-        log.say('cut', f'cut at {times.now}')
-    assert said[1:] == ['cut at 5 (3 more like it since the last line)', 'cut at 10']
+        log.log('cut', f'cut at {times.now}')
+    assert lines[1:] == ['cut at 5 (3 more like it since the last line)', 'cut at 10']
 
 
-def test_another_kind_does_not_wait(log, said):
-    log.say('cut', 'cut')
-    log.say('empty', 'empty')
-    assert said == ['cut', 'empty']
+def test_lines_of_another_kind_are_written(log, lines):
+    log.log('cut', 'cut')
+    log.log('empty', 'empty')
+    assert lines == ['cut', 'empty']
 
 
-def test_the_period_may_change(log, said, times):
-    log.say('cut', 'first')
+def test_the_period_can_change(log, lines, times):
+    log.log('cut', 'first')
     log.period, times.now = 0.5, 1
-    log.say('cut', 'second')
-    assert said == ['first', 'second']
+    log.log('cut', 'second')
+    assert lines == ['first', 'second']

@@ -36,7 +36,7 @@ BLACK_BOXES = ('core', 'bags')
 BOOKKEEPING = re.compile(
     r'records\.py|statistics\.py|prequential|undo\.py|queries\.py|'
     r'(width|labels|version|unsaved|_follow_labels|consider|_count|match|resolve)$|'
-    r'conversions\.py: (stamp_of|vector_of|new_header|distinct)|validation\.py: distinct|'
+    r'conversions\.py: (vector_of|new_header|distinct)|stamps\.py|validation\.py: distinct|'
     r'ros_messages\.py')
 
 

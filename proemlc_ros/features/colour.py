@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Spatial colour moments: mean and variance of L*, u* and v* in a grid of blocks."""
+"""Colour features of images in the L*u*v* space: moments in a grid of blocks, and a histogram."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.features.extractor import Vector, parameter
-from proemlc_ros.features.image_extractor import ImageExtractor, check_between
-from proemlc_ros.features.regions import grid_spans, white_level_of
+from proemlc_ros.features.image_extractor import (
+    ImageExtractor,
+    check_between,
+    grid_spans,
+    white_level_of,
+)
 
 # Lower bound and span of L*, u*, v* over all sRGB colours, rounded outwards. Fixed, so that a
 # value means the same in every image and lies in 0..1 without having seen any data.
@@ -22,6 +26,10 @@ LOWEST = np.array([0.0, -134.0, -140.0])
 SPAN = np.array([100.0, 354.0, 262.0])
 # No variable of this span has a larger variance than this.
 LARGEST_VARIANCE = (SPAN / 2) ** 2
+# Bounds of L*, u*, v* for the histogram; bins exclude their upper end, so these lie outside.
+HISTOGRAM_BOUNDS = (0.0, 100.5, -84.0, 176.0, -135.0, 108.0)
+# Rows at a time, so that the colours stay in the cache.
+STRIP = 64
 
 
 @dataclass
@@ -44,7 +52,7 @@ class ColourMoments(ImageExtractor):
     version: ClassVar[int] = 1
     description: ClassVar[str] = 'mean and variance of L*, u*, v* in a grid of blocks'
 
-    grid: int = parameter(7, 'blocks along each side of the image')
+    grid: int = parameter(7, 'Blocks along each side of the image, 1 to 64')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -53,7 +61,7 @@ class ColourMoments(ImageExtractor):
 
     @property
     def width(self) -> int:
-        """Three bands, two moments."""
+        """Three bands with two moments each, per block."""
         return 6 * self.grid * self.grid
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
@@ -73,6 +81,44 @@ class ColourMoments(ImageExtractor):
         return scaled.transpose(2, 0, 1).astype(np.float32).ravel()
 
 
+@dataclass
+class ColourHistogram(ImageExtractor):
+    """Square root of the share of pixels in each cell of the L*u*v* space.
+
+    The position of an object does not matter, which suits objects that are moved about; the
+    square root gives small objects weight. Order: L* slowest, v* fastest.
+    """
+
+    kind: ClassVar[str] = 'colour_histogram'
+    version: ClassVar[int] = 1
+    description: ClassVar[str] = 'shares of colours in an image, wherever they are'
+
+    light_bins: int = parameter(4, 'Bins of the lightness L*, 1 to 64')
+    colour_bins: int = parameter(8, 'Bins of each colour axis, u* and v*, 1 to 64')
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        check_between('light_bins', self.light_bins, 1, 64)
+        check_between('colour_bins', self.colour_bins, 1, 64)
+
+    @property
+    def width(self) -> int:
+        """One value per cell."""
+        return self.light_bins * self.colour_bins**2
+
+    def __call__(self, sample: NDArray[Any]) -> Vector:
+        """Return the histogram of an image, (rows, columns) grey or (rows, columns, 3) RGB."""
+        image = self.cropped(sample)
+        bins = [self.light_bins, self.colour_bins, self.colour_bins]
+        counts = np.zeros(bins, np.float32)
+        for rows in grid_spans(image.shape[0], -(-image.shape[0] // STRIP)):
+            luv = luv_of(image[rows], self.white_level)
+            counts += cv2.calcHist([luv], [0, 1, 2], None, bins, list(HISTOGRAM_BOUNDS))
+        pixels = image.shape[0] * image.shape[1]
+        return np.asarray(np.sqrt(counts.ravel() / pixels), np.float32)
+
+
 def luv_of(image: NDArray[Any], white_level: int = 0) -> NDArray[np.float32]:
     """Return L*, u*, v* of an sRGB or grey image as float32 (rows, columns, 3)."""
     if image.dtype == np.uint8 and white_level in (0, 255):
@@ -84,7 +130,7 @@ def luv_of(image: NDArray[Any], white_level: int = 0) -> NDArray[np.float32]:
 
 
 def as_luv(image: NDArray[Any], conversion: int) -> NDArray[np.float32]:
-    """Convert, first repeating a grey image as three equal bands."""
+    """Convert an image to L*u*v*, a grey one as three equal bands."""
     if image.ndim == 2:
         image = cv2.cvtColor(image, cv2.COLOR_GRAY2RGB)
     return np.asarray(cv2.cvtColor(image, conversion), np.float32)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.sensor_arrays import compressed_image_array, image_array
-from proemlc_ros.features.sensor_arrays.images import ENCODINGS
+from proemlc_ros.features.image_arrays import ENCODINGS, compressed_image_array, image_array
 
 # For each encoding, which of the message's channels are red, green, blue (or grey).
 CHANNELS = {
@@ -43,9 +42,9 @@ def test_pixels_are_read_by_the_messages_own_fields(
     step = len(stored[0].tobytes()) + padding
     found = image_array(messages.image(
         raw, encoding, width, height, step, bigendian=int(bigendian)))
-    wanted = pixels[..., CHANNELS[encoding]]
+    expected = pixels[..., CHANNELS[encoding]]
     assert found.dtype == bits
-    np.testing.assert_array_equal(found, wanted if wanted.shape[2] == 3 else wanted[..., 0])
+    np.testing.assert_array_equal(found, expected if expected.shape[2] == 3 else expected[..., 0])
 
 
 @pytest.mark.parametrize('cause,fields', [
@@ -67,7 +66,7 @@ def test_bad_images_say_what_is_wrong(cause, fields):
 
 
 @pytest.mark.parametrize('cut', [1, 29, 30, 239, 240])
-def test_truncated_data_is_refused_by_a_single_byte(cut):
+def test_truncated_data_is_rejected_by_a_single_byte(cut):
     with pytest.raises(BadSensorDataError) as caught:
         image_array(messages.image(bytes(240 - cut), 'rgb8', 10, 8, 30))
     assert caught.value.cause == 'truncated_image'
@@ -96,7 +95,7 @@ def test_jpeg_has_the_right_colours(camera_image):
 
 @pytest.mark.parametrize('extension', ['.jpg', '.png'])
 @pytest.mark.parametrize('share', [0.02, 0.5, 0.99])
-def test_cut_compressed_images_are_refused(camera_image, extension, share):
+def test_cut_compressed_images_are_rejected(camera_image, extension, share):
     _, data = cv2.imencode(extension, camera_image)
     raw = data.tobytes()
     with pytest.raises(BadSensorDataError) as caught:
@@ -105,10 +104,18 @@ def test_cut_compressed_images_are_refused(camera_image, extension, share):
 
 
 @pytest.mark.parametrize('data', [b'', b'\x00' * 100, b'GIF89a' + bytes(50)])
-def test_other_formats_are_refused(data):
+def test_other_formats_are_rejected(data):
     with pytest.raises(BadSensorDataError) as caught:
         compressed_image_array(messages.compressed(data, 'gif'))
     assert caught.value.cause == 'unknown_format'
+
+
+def test_a_png_chunk_cannot_claim_more_than_the_message_has():
+    """OpenCV would allocate and clear the two gigabytes first, for seconds."""
+    data = b'\x89PNG\r\n\x1a\n' + b'\x7f\xff\xff\xff' + b'IEND\xaeB`\x82'
+    with pytest.raises(BadSensorDataError, match='claims 2147483647 bytes') as caught:
+        compressed_image_array(messages.compressed(data, 'png'))
+    assert caught.value.cause == 'undecodable_image'
 
 
 @settings(max_examples=100, deadline=None)

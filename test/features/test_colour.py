@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Colour moments against the CIE formulas in double precision and against scikit-image."""
+"""Colour moments and histograms against the CIE formulas, scikit-image and NumPy."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,12 @@ from hypothesis.extra import numpy as hnp
 from reference_colours import cie_luv
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
-from proemlc_ros.features.colour_moments import (
+from proemlc_ros.features.colour import (
+    HISTOGRAM_BOUNDS,
     LARGEST_VARIANCE,
     LOWEST,
     SPAN,
+    ColourHistogram,
     ColourMoments,
 )
 
@@ -29,10 +31,10 @@ def natural_units(vector, grid=7):
     return means, variances
 
 
-def check_variances(found, wanted):
+def check_variances(found, expected):
     """Values off by at most t change a variance by at most 2 t times the deviation, and t^2."""
-    error = np.abs(found - wanted)
-    assert np.all(error <= 2 * MEAN_TOLERANCE * np.sqrt(wanted) + MEAN_TOLERANCE**2 + 1e-3)
+    error = np.abs(found - expected)
+    assert np.all(error <= 2 * MEAN_TOLERANCE * np.sqrt(expected) + MEAN_TOLERANCE**2 + 1e-3)
 
 
 def block_moments(luv, grid=7):
@@ -53,17 +55,17 @@ def block_moments(luv, grid=7):
     st.tuples(st.integers(7, 40), st.integers(7, 40), st.just(3))))
 def test_moments_equal_the_cie_formulas_in_double_precision(image):
     means, variances = natural_units(ColourMoments()(image))
-    wanted_means, wanted_variances = block_moments(cie_luv(image))
-    np.testing.assert_allclose(means, wanted_means, atol=MEAN_TOLERANCE)
-    check_variances(variances, wanted_variances)
+    expected_means, expected_variances = block_moments(cie_luv(image))
+    np.testing.assert_allclose(means, expected_means, atol=MEAN_TOLERANCE)
+    check_variances(variances, expected_variances)
 
 
 def test_moments_equal_those_of_scikit_image(camera_image):
     colour = pytest.importorskip('skimage.color')
     means, variances = natural_units(ColourMoments()(camera_image))
-    wanted_means, wanted_variances = block_moments(colour.rgb2luv(camera_image))
-    np.testing.assert_allclose(means, wanted_means, atol=MEAN_TOLERANCE)
-    check_variances(variances, wanted_variances)
+    expected_means, expected_variances = block_moments(colour.rgb2luv(camera_image))
+    np.testing.assert_allclose(means, expected_means, atol=MEAN_TOLERANCE)
+    check_variances(variances, expected_variances)
 
 
 def test_order_is_that_of_the_scene_data_set():
@@ -118,7 +120,7 @@ def test_region_is_the_cropped_image(camera_image):
 
 
 @pytest.mark.parametrize('shape', [(0, 5, 3), (5, 0), (0,), (2, 2, 2, 2)])
-def test_what_is_no_image_is_refused(shape):
+def test_arrays_that_are_not_images_are_rejected(shape):
     with pytest.raises(BadSensorDataError) as caught:
         ColourMoments()(np.zeros(shape, np.uint8))
     assert caught.value.cause == 'empty_image'
@@ -128,6 +130,46 @@ def test_what_is_no_image_is_refused(shape):
     {'grid': 0}, {'grid': 65}, {'region': (0.5, 0.5, 0.6, 0.1)}, {'region': (0.0, 0.0, 0.0, 1.0)},
     {'region': (0.0, 1.0)}, {'region': (float('nan'), 0.0, 1.0, 1.0)},
 ])
-def test_unusable_parameters_are_refused(parameters):
+def test_unusable_moment_parameters_are_rejected(parameters):
     with pytest.raises(ExtractorError):
         ColourMoments(**parameters)
+
+
+@pytest.mark.parametrize('light_bins,colour_bins', [(4, 8), (3, 5), (1, 1)])
+def test_histogram_shares_equal_numpys_histogram(camera_image, light_bins, colour_bins):
+    luv = cie_luv(camera_image).reshape(-1, 3)
+    expected, _ = np.histogramdd(
+        luv, (light_bins, colour_bins, colour_bins),
+        range=np.reshape(HISTOGRAM_BOUNDS, (3, 2)))
+    found = ColourHistogram(light_bins=light_bins, colour_bins=colour_bins)(camera_image)
+    # Colours within 0.01 of a border may fall to either side: at most one pixel in a thousand.
+    assert np.abs(found.astype(float)**2 - expected.ravel() / len(luv)).sum() < 1e-3
+
+
+@settings(max_examples=60, deadline=None)
+@given(image=hnp.arrays(
+    st.sampled_from([np.uint8, np.uint16]),
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12).flatmap(
+        lambda shape: st.sampled_from([shape, (*shape, 3)]))))
+def test_every_pixel_is_in_the_histogram(image):
+    vector = ColourHistogram()(image)
+    assert vector.shape == (256,) and vector.dtype == np.float32
+    assert np.sum(vector.astype(float)**2) == pytest.approx(1, abs=1e-5)
+
+
+def test_extreme_colours_are_in_the_histogram():
+    corners = np.array(np.meshgrid(*[[0, 255]] * 3), np.uint8).reshape(3, 1, -1).transpose(1, 2, 0)
+    assert np.sum(ColourHistogram()(np.ascontiguousarray(corners))**2) == pytest.approx(1)
+
+
+def test_positions_do_not_matter_to_the_histogram(camera_image):
+    np.testing.assert_array_equal(
+        ColourHistogram()(camera_image),
+        ColourHistogram()(np.ascontiguousarray(camera_image[::-1, ::-1])))
+
+
+@pytest.mark.parametrize('parameters', [
+    {'light_bins': 0}, {'colour_bins': 65}, {'region': (0.0, 0.0, 2.0, 1.0)}])
+def test_unusable_histogram_parameters_are_rejected(parameters):
+    with pytest.raises(ExtractorError):
+        ColourHistogram(**parameters)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.sensor_arrays.byte_rows import byte_rows
 
 
 class Encoding(NamedTuple):
@@ -35,7 +34,7 @@ ENCODINGS = {
     'mono16': Encoding('u2', 1, None),
     '8UC1': Encoding('u1', 1, None),
     '16UC1': Encoding('u2', 1, None),
-    # OpenCV's own names say nothing of colour; its users mean its order.
+    # OpenCV's own names do not state the colour order; its users mean BGR.
     '8UC3': Encoding('u1', 3, cv2.COLOR_BGR2RGB),
     '8UC4': Encoding('u1', 4, cv2.COLOR_BGRA2RGB),
 }
@@ -74,7 +73,7 @@ def image_array(message: Any) -> NDArray[Any]:
 
 
 def pixel_rows(message: Any, encoding: Encoding) -> NDArray[np.uint8]:
-    """Return the bytes of the pixels, one row of the image a row, without padding."""
+    """Return the bytes of the pixels, one row per row of the image, without padding."""
     height, width, step = message.height, message.width, message.step
     if height < 1 or width < 1:
         raise BadSensorDataError(
@@ -105,6 +104,8 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         raise BadSensorDataError(
             'truncated_image', f'the compressed image ({message.format!r}) has {len(data)} bytes '
             'and lacks its end')
+    if known is FORMATS['png']:
+        check_png_chunks(data)
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
@@ -116,3 +117,49 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         return pixels
     swap = cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGB
     return cv2.cvtColor(pixels, swap)
+
+
+def check_png_chunks(data: bytes) -> None:
+    """Check the lengths of the chunks of a PNG: decoders allocate what a chunk claims, unseen.
+
+    Raises:
+        BadSensorDataError: undecodable_image.
+
+    """
+    position = len(FORMATS['png'][0])
+    kind = b''
+    while kind != b'IEND':
+        length = int.from_bytes(data[position:position + 4], 'big')
+        kind = data[position + 4:position + 8]
+        position += 12 + length  # with its length, kind and checksum
+        if position > len(data):
+            raise BadSensorDataError(
+                'undecodable_image', f'a chunk of the png image claims {length} bytes, more than '
+                f'the {len(data)} bytes of the message')
+
+
+def byte_rows(
+    data: Any, rows: int, row_bytes: int, step: int, sensor: str,
+) -> NDArray[np.uint8]:
+    """Return the bytes of each row without padding, as a view that cannot be written to.
+
+    Args:
+        data: the message's data.
+        rows: number of rows.
+        row_bytes: bytes of a row without padding.
+        step: bytes from one row to the next, at least row_bytes.
+        sensor: image or cloud, for the error.
+
+    Raises:
+        BadSensorDataError: truncated_image or truncated_cloud.
+
+    """
+    stored = np.frombuffer(data, np.uint8)
+    needed = step * (rows - 1) + row_bytes
+    if len(stored) < needed:
+        raise BadSensorDataError(
+            f'truncated_{sensor}', f'the {sensor} has {len(stored)} bytes of data; {rows} rows of '
+            f'{row_bytes} bytes, {step} apart, need {needed}')
+    # Reshaping would need the padding of the last row, which may be missing.
+    return np.lib.stride_tricks.as_strided(
+        stored, (rows, row_bytes), (step, 1), writeable=False)

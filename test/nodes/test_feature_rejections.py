@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the feature node cannot use: it counts it, names it, and goes on."""
+"""Bad messages and parameters: the feature node counts and names them, and goes on."""
 
 from array import array
 
@@ -47,12 +47,12 @@ def test_bad_images_are_counted_warned_of_once_and_survived(feature_node, partne
     good, pixels = picture(stamp=9.0)
     found = exchange(partner, publisher, good)
     np.testing.assert_array_equal(found.data, make_extractor('colour_moments')(pixels))
-    # One warning a cause in a minute, though each came often.
+    # One warning per cause and minute, though each came often.
     assert len([line for line in node.output.splitlines() if 'WARN' in line]) == len(causes)
     assert 'need' in node.output and "'nonsense'" in node.output
 
 
-def test_odd_clouds_are_counted_and_survived(feature_node, partner):
+def test_bad_clouds_are_counted_and_survived(feature_node, partner):
     feature_node("""
     sensors: [lidar]
     lidar: {topic: points, extractor: cloud_histogram}
@@ -61,13 +61,13 @@ def test_odd_clouds_are_counted_and_survived(feature_node, partner):
     fields = [PointField(name=n, offset=4 * k, datatype=7, count=1) for k, n in enumerate('xyz')]
     usual = {'height': 1, 'width': 2, 'point_step': 12, 'row_step': 24, 'fields': fields,
              'data': array('B', bytes(24))}
-    odd = {'bad_cloud_layout': {'point_step': 5}, 'missing_fields': {'fields': fields[:2]},
+    bad = {'bad_cloud_layout': {'point_step': 5}, 'missing_fields': {'fields': fields[:2]},
            'truncated_cloud': {'width': 1000}, 'empty_cloud': {'width': 0}}
 
     def all_counted():
-        for changes in odd.values():
+        for changes in bad.values():
             publisher.publish(stamped(PointCloud2(**{**usual, **changes}), 1.0))
-        return all(partner.value(f'lidar: rejected, {cause}') for cause in odd)
+        return all(partner.value(f'lidar: rejected, {cause}') for cause in bad)
 
     assert partner.wait(all_counted), partner.status
     found = exchange(partner, publisher, stamped(PointCloud2(**usual), 2.0))
@@ -93,19 +93,19 @@ def test_bad_scans_are_counted_and_survived(feature_node, partner):
     assert exchange(partner, publisher, stamped(good, 2.0)).data[0] == pytest.approx(0.2)
 
 
-def test_an_incompatible_publisher_is_named_with_the_way_out(feature_node, partner):
+def test_an_incompatible_publisher_is_named_with_the_remedy(feature_node, partner):
     node = feature_node(CAMERA + '      reliability: reliable\n')
-    assert partner.wait(lambda: partner.status is not None)
+    assert partner.wait(lambda: partner.status is not None), node.output
     partner.create_publisher(
         Image, 'image', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
     assert partner.wait(lambda: 'camera.reliability to best_effort' in node.output), node.output
     assert partner.wait(lambda: 'reliability' in partner.status.message)
 
 
-def test_another_type_on_the_topic_is_named_with_the_way_out(feature_node, partner):
+def test_another_type_on_the_topic_is_named_with_the_remedy(feature_node, partner):
     node = feature_node(CAMERA)
     partner.create_publisher(CompressedImage, 'image', 10)
-    assert partner.wait(lambda: 'set the parameter camera.type' in node.output)
+    assert partner.wait(lambda: 'set the parameter camera.type' in node.output), node.output
     assert partner.wait(lambda: partner.status and 'CompressedImage' in partner.status.message)
 
 

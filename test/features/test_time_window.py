@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Spectra against SciPy, and what gaps do to statistics and spectra."""
+"""Samples of a time window; spectra against SciPy, and the effect of gaps."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import periodogram
 
-from proemlc_ros.features.window_statistics import STATISTICS, band_amplitudes, describe_channel
+from proemlc_ros.features.time_window import (
+    MOST_SAMPLES,
+    STATISTICS,
+    SlidingWindow,
+    band_amplitudes,
+    describe_channel,
+)
 
 RATE, SECONDS, BANDS = 50.0, 2.0, 8
+SECOND = 1_000_000_000
 
 
 def describe(times, values, **options):
@@ -33,9 +40,9 @@ def test_band_amplitudes_equal_scipys_periodogram(seed, bands, length):
         signal, fs=RATE, window='hann', detrend='constant', scaling='density')
     band = np.minimum(np.arange(len(power)) * bands // (len(power) - 1), bands - 1)
     # The periodogram leaves out the constant that the taper brings back; so does this sum.
-    wanted = np.bincount(band, weights=power * RATE / length, minlength=bands)
+    expected = np.bincount(band, weights=power * RATE / length, minlength=bands)
     found = band_amplitudes(signal, np.ones(length, bool), bands)
-    np.testing.assert_allclose(found**2, wanted, atol=1e-12)
+    np.testing.assert_allclose(found**2, expected, atol=1e-12)
 
 
 def test_a_tone_stands_in_its_band_with_its_rms():
@@ -52,8 +59,8 @@ def test_a_tone_stands_in_its_band_with_its_rms():
 def test_statistics_are_those_of_the_samples(values):
     times = even_times()[-len(values):]
     found = describe(times, values)
-    wanted = [np.mean(values), np.std(values), min(values), max(values)]
-    np.testing.assert_allclose(found[:4], wanted, rtol=1e-9, atol=1e-9)
+    expected = [np.mean(values), np.std(values), min(values), max(values)]
+    np.testing.assert_allclose(found[:4], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize('count,share', [(100, 1.0), (50, 0.5), (1, 0.0)])
@@ -68,8 +75,8 @@ def test_short_gaps_hardly_change_the_spectrum():
     signal = np.sin(2 * np.pi * 2 * times)
     keep = np.ones(len(times), bool)
     keep[[10, 11, 40, 41, 42, 70]] = False
-    bands, wanted = describe(times[keep], signal[keep])[5:], describe(times, signal)[5:]
-    np.testing.assert_allclose(bands, wanted, atol=0.02)
+    bands, expected = describe(times[keep], signal[keep])[5:], describe(times, signal)[5:]
+    np.testing.assert_allclose(bands, expected, atol=0.02)
 
 
 def test_long_gaps_bring_no_energy_of_their_own():
@@ -99,3 +106,23 @@ def test_any_window_gives_finite_values(data):
     bands = data.draw(st.integers(0, 20))
     found = describe(sorted(offsets), values, bands=bands)
     assert found.shape == (len(STATISTICS) + bands,) and np.isfinite(found).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(stamps=st.lists(st.integers(0, 5 * SECOND), min_size=1, max_size=40))
+def test_the_window_holds_the_samples_of_its_length(stamps):
+    window = SlidingWindow(1.0)
+    for stamp in stamps:
+        window.add(stamp, [float(stamp)])
+    times, values = window.arrays()
+    assert times[-1] == 0 and np.all(times > -1.0) and np.all(np.diff(times) >= 0)
+    newest = values[-1, 0]
+    assert newest >= stamps[-1]
+    np.testing.assert_allclose(times, (values[:, 0] - newest) / SECOND, atol=1e-9)
+
+
+def test_the_samples_of_a_flood_are_bounded():
+    window = SlidingWindow(1000.0)
+    for stamp in range(MOST_SAMPLES + 100):
+        window.add(stamp, ())
+    assert len(window) == MOST_SAMPLES

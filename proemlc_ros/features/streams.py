@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Several streams become one: each item of the first with the nearest ones of the others."""
+"""Streams of stamped items: a limit on the rate of one, and several joined by nearest stamp."""
 
 from __future__ import annotations
 
@@ -8,12 +8,39 @@ from bisect import bisect_left, insort
 from collections import deque
 from typing import Generic, NamedTuple, TypeVar
 
+from proemlc_ros.stamps import NANOSECONDS
+
 Item = TypeVar('Item')
 
-# A stream whose stamp falls back by more than this was started again (a looping bag).
-SET_BACK = 1_000_000_000
-# Bounds what waits where one stream is silent or floods.
+# A stamp this much earlier than the last one is a clock that jumped back (a looping bag), not
+# disorder on the network.
+JUMP_BACK = NANOSECONDS
+# Most items that wait where one stream is silent or floods.
 MOST_WAITING = 1000
+
+
+class Throttle:
+    """Limits the mean rate of a stream, by stamp: 30 Hz limited to 20 gives 20, not 15."""
+
+    def __init__(self, max_rate: float) -> None:
+        """Take the limit in messages per second; 0 = no limit."""
+        self._period = round(NANOSECONDS / max_rate) if max_rate > 0 else 0
+        # Stamps jitter; a message a little early must not wait for the next one.
+        self._allowance = self._period // 20
+        self._due: int | None = None
+
+    def allows(self, stamp: int) -> bool:
+        """Return whether the message of this stamp (nanoseconds) may pass, and count it."""
+        if self._period == 0:
+            return True
+        jumped_back = self._due is not None and stamp < self._due - self._period - JUMP_BACK
+        if self._due is None or jumped_back:
+            self._due = stamp
+        if stamp < self._due - self._allowance:
+            return False
+        # What a pause missed is not made up for; messages are at least half a period apart.
+        self._due = max(self._due + self._period, stamp + self._period // 2)
+        return True
 
 
 class Stamped(NamedTuple, Generic[Item]):
@@ -29,7 +56,7 @@ class StampJoiner(Generic[Item]):
     The first stream leads. A leading item waits until every other stream has reached its stamp,
     because only then is the nearest item known, or until any stream is `patience` beyond it.
     The nearest items within `tolerance` join it; where one is missing it is dropped and counted.
-    What comes out depends on stamps and order alone, so that a recording gives what was live.
+    The result depends on stamps and order alone, so a bag gives the same as the live robot.
     """
 
     def __init__(self, streams: int, tolerance: int, patience: int) -> None:
@@ -42,12 +69,12 @@ class StampJoiner(Generic[Item]):
         self._newest: list[int | None] = [None] * streams
         self._arrivals = 0
         self.dropped = [0] * streams
-        """For each stream, how many leading items were dropped because it lacked a match."""
+        """For each stream, how many leading items were dropped for lack of a match in it."""
 
     def push(self, stream: int, stamp: int, item: Item) -> list[tuple[int, list[Item]]]:
-        """Add an item and return what is complete now: the leading stamp, one item a stream."""
+        """Add an item; return what is complete now: the leading stamp, one item per stream."""
         newest = self._newest[stream]
-        if newest is not None and stamp < newest - SET_BACK:
+        if newest is not None and stamp < newest - JUMP_BACK:
             self.clear()
         self._newest[stream] = max(stamp, self._newest[stream] or stamp)
         if stream == 0:
@@ -59,7 +86,7 @@ class StampJoiner(Generic[Item]):
         return self._complete()
 
     def clear(self) -> None:
-        """Forget everything that waits."""
+        """Drop everything that waits."""
         self._leading.clear()
         for followers in self._following:
             followers.clear()
@@ -70,7 +97,7 @@ class StampJoiner(Generic[Item]):
         while self._leading and self._decided(self._leading[0].stamp):
             leader = self._leading.popleft()
             followers = [self._nearest(stream, leader.stamp) for stream in self._following]
-            self._forget_before(leader.stamp - self._tolerance)
+            self._drop_before(leader.stamp - self._tolerance)
             if None not in followers:
                 joined.append((leader.stamp, [leader.item, *(
                     follower.item for follower in followers if follower is not None)]))
@@ -97,6 +124,6 @@ class StampJoiner(Generic[Item]):
             return None
         return Stamped(best[0], best[2])
 
-    def _forget_before(self, stamp: int) -> None:
+    def _drop_before(self, stamp: int) -> None:
         for followers in self._following:
             del followers[:bisect_left(followers, (stamp,))]

@@ -1,13 +1,12 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joining by stamp: the nearest within tolerance, decided by stamps and order alone."""
+"""Streams by stamp: joined with the nearest within tolerance, and limited in rate."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proemlc_ros.features.joining import MOST_WAITING, StampJoiner
-from proemlc_ros.features.throttle import Throttle
+from proemlc_ros.features.streams import MOST_WAITING, StampJoiner, Throttle
 
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
@@ -64,7 +63,7 @@ def test_three_streams():
     assert push(join, 2, 101) == [[100, 104, 101]]
 
 
-def test_a_clock_set_back_starts_again():
+def test_a_clock_that_jumps_back_starts_the_join_again():
     join = joiner()
     push(join, 0, 100_000)
     assert push(join, 0, 50) == [] and push(join, 1, 60) == [[50, 60]]
@@ -98,22 +97,22 @@ def test_streams_that_arrive_in_stamp_order_join_with_the_nearest(leaders, follo
     assert join.dropped[1] == len(leaders) - len(in_reach)
 
 
-@pytest.mark.parametrize('rate,limit,wanted', [
+@pytest.mark.parametrize('rate,limit,expected', [
     (30, 20, 20), (30, 10, 10), (30, 30, 30), (10, 30, 10), (100, 33, 33), (7, 0, 7)])
-def test_rate_limit_keeps_the_mean_rate(rate, limit, wanted):
-    gate = Throttle(limit)
-    passed = sum(gate.allows(5 * SECOND + k * SECOND // rate) for k in range(rate * 10))
-    assert passed == pytest.approx(wanted * 10, abs=1)
+def test_rate_limit_keeps_the_mean_rate(rate, limit, expected):
+    throttle = Throttle(limit)
+    passed = sum(throttle.allows(5 * SECOND + k * SECOND // rate) for k in range(rate * 10))
+    assert passed == pytest.approx(expected * 10, abs=1)
 
 
-def test_rate_limit_lets_no_burst_through_after_a_pause():
-    gate = Throttle(10)
-    assert gate.allows(0)
-    passed = [gate.allows(100 * SECOND + k * MILLISECOND) for k in range(45)]
+def test_rate_limit_allows_no_burst_after_a_pause():
+    throttle = Throttle(10)
+    assert throttle.allows(0)
+    passed = [throttle.allows(100 * SECOND + k * MILLISECOND) for k in range(45)]
     assert passed == [True, *[False] * 44]
 
 
-def test_rate_limit_follows_a_clock_set_back():
-    gate = Throttle(10)
-    assert gate.allows(100 * SECOND) and gate.allows(3 * SECOND)
-    assert not gate.allows(3 * SECOND + 20 * MILLISECOND)
+def test_rate_limit_follows_a_clock_that_jumps_back():
+    throttle = Throttle(10)
+    assert throttle.allows(100 * SECOND) and throttle.allows(3 * SECOND)
+    assert not throttle.allows(3 * SECOND + 20 * MILLISECOND)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""BagSet of real and simulated robots pass through: finite vectors of one width."""
+"""Bags of real and simulated robots: every message gives a finite vector of one width."""
 
 import os
 from collections import defaultdict
@@ -25,14 +25,14 @@ EXTRACTORS = {
 }
 
 pytestmark = pytest.mark.skipif(
-    not BAGS.is_dir(), reason='no recordings: set PROEMLC_DATA to the folder that holds bags/')
+    not BAGS.is_dir(), reason='no bags: set PROEMLC_DATA to the folder that holds bags/')
 
 
 def messages_of(bag):
     """Yield topic, type and message of everything an extractor takes."""
-    with BagReader(bag, best_effort=True) as recording:
-        wanted = [topic for topic in recording.topics if topic.type in EXTRACTORS]
-        for topic, _, message in recording.messages(wanted):
+    with BagReader(bag, best_effort=True) as reader:
+        known = [topic for topic in reader.topics if topic.type in EXTRACTORS]
+        for topic, _, message in reader.messages(known):
             yield topic.name, topic.type, message
 
 
@@ -43,7 +43,7 @@ def messages_of(bag):
 ])
 def test_every_message_gives_a_finite_vector_of_constant_width(name, counts):
     if not (BAGS / name).is_dir():
-        pytest.skip(f'the recording {name} is not there')
+        pytest.skip(f'the bag {name} is not there')
     extractors, seen = {}, defaultdict(int)
     for topic, message_type, message in messages_of(BAGS / name):
         if topic not in extractors:

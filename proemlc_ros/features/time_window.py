@@ -1,14 +1,62 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics and spectrum of one channel over a time window with irregular stamps and gaps."""
+"""A sliding time window of samples, and the statistics and spectrum of one channel in it.
+
+Samples are placed by their stamps, which may be irregular and have gaps.
+"""
 
 from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# What stands before the bands in the description of a channel.
+from proemlc_ros.stamps import NANOSECONDS
+
+# Most samples in a window; a sensor that floods the topic keeps its newest ones.
+MOST_SAMPLES = 20_000
+# What describe_channel returns before the bands of the spectrum.
 STATISTICS = ('mean', 'standard deviation', 'smallest', 'largest', 'filled share of the window')
+
+
+class SlidingWindow:
+    """Keeps samples that are at most `seconds` older than the newest one.
+
+    Late samples are sorted in by stamp. A stamp older than the whole window means that the
+    clock jumped back (a looping bag): the window starts again.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._length = round(seconds * NANOSECONDS)
+        self._samples: list[tuple[int, int, Sequence[float]]] = []
+        self._arrivals = 0
+
+    def add(self, stamp: int, values: Sequence[float]) -> None:
+        """Add a sample, values in the order of the channels; drop those that are too old."""
+        if self._samples and stamp < self._samples[-1][0] - self._length:
+            self.clear()
+        # The count of arrivals breaks ties, so that values are never compared.
+        insort(self._samples, (stamp, self._arrivals, values))
+        self._arrivals += 1
+        oldest = self._samples[-1][0] - self._length
+        keep = next(i for i, sample in enumerate(self._samples) if sample[0] > oldest)
+        del self._samples[:max(keep, len(self._samples) - MOST_SAMPLES)]
+
+    def clear(self) -> None:
+        """Drop all samples."""
+        self._samples.clear()
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._samples)
+
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times in seconds before the newest sample (n,) and values (n, channels)."""
+        stamps, _, values = zip(*self._samples)
+        times = (np.array(stamps) - stamps[-1]) / NANOSECONDS
+        return times, np.array(values, np.float64)
 
 
 def describe_channel(
@@ -19,11 +67,11 @@ def describe_channel(
 
     Args:
         times: seconds, in (-seconds, 0], rising; equal ones are allowed.
-        values: one a time; those that are not finite count as missing.
+        values: one per time; those that are not finite count as missing.
         seconds: length of the window.
-        rate: samples a second of the even grid that the spectrum is taken on.
-        bands: bands of the spectrum between 0 and rate / 2; 0: no spectrum.
-        longest_gap: seconds; between samples further apart nothing is interpolated.
+        rate: samples per second of the even grid that the spectrum is computed on.
+        bands: bands of the spectrum between 0 and rate / 2; 0 = no spectrum.
+        longest_gap: seconds; samples further apart are not interpolated.
 
     Returns:
         STATISTICS over the samples, then the RMS amplitude in each band, in the channel's unit.
@@ -46,7 +94,7 @@ def describe_channel(
 def covered_by_samples(
     grid: NDArray[np.float64], times: NDArray[np.float64], longest_gap: float,
 ) -> NDArray[np.bool_]:
-    """Tell for each time of a grid whether samples lie close enough around it."""
+    """Return for each time of a grid whether samples lie close enough around it."""
     after = np.searchsorted(times, grid, side='left')
     earlier = times[np.clip(after - 1, 0, None)]
     later = times[np.clip(after, None, len(times) - 1)]

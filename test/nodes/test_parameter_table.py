@@ -1,0 +1,78 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a node: what is allowed at the start and at run time, and what tools show."""
+
+from __future__ import annotations
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy')
+
+from rclpy.parameter import Parameter
+
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+
+SIZE = Declared('size', 500, 'Size, 1 to 1000', least=1, most=1000)
+RATE = Declared('rate', 0.5, 'Rate per second, 0 to 10', least=0.0, most=10.0, runtime=True)
+MODE = Declared('mode', 'fast', 'Mode', choices=('fast', 'exact'))
+SWITCH = Declared('switch', True, 'Switch')
+
+
+@pytest.mark.parametrize('declared,value', [
+    (SIZE, 1), (SIZE, 1000), (RATE, 0.0), (MODE, 'exact'), (SWITCH, False)])
+def test_allowed_values_pass(declared, value):
+    declared.check(value)
+
+
+@pytest.mark.parametrize('declared,value,text', [
+    (SIZE, 0, 'size is 0; it must be from 1 to 1000'),
+    (SIZE, True, 'size is True; it must be of type int'),
+    (RATE, 10.5, 'rate is 10.5; it must be from 0 to 10'),
+    (RATE, float('nan'), 'rate is nan; it must be a finite number'),
+    (RATE, 1, 'rate is 1; it must be of type float'),
+    (MODE, 'slow', "mode is 'slow'; it must be one of fast, exact"),
+])
+def test_other_values_are_rejected_with_what_is_allowed(declared, value, text):
+    with pytest.raises(ParameterError) as caught:
+        declared.check(value)
+    assert text in str(caught.value)
+
+
+def test_the_descriptor_has_the_range():
+    size, rate = SIZE.descriptor(), RATE.descriptor()
+    assert (size.integer_range[0].from_value, size.integer_range[0].to_value) == (1, 1000)
+    assert size.read_only and not rate.read_only
+    assert rate.floating_point_range[0].to_value == 10.0
+    assert MODE.descriptor().additional_constraints == 'one of fast, exact'
+
+
+@pytest.fixture
+def node(ros):
+    node = rclpy.create_node('node', context=ros, parameter_overrides=[
+        Parameter('rate', value=2), Parameter('mode', value='exact')])
+    yield node
+    node.destroy_node()
+
+
+def test_overrides_are_taken_and_the_rest_is_at_its_default(node):
+    values = ParameterTable(node, [SIZE, RATE, MODE, SWITCH], lambda _: None).values
+    assert (values.size, values.rate, values.mode, values.switch) == (500, 2.0, 'exact', True)
+    assert node.get_parameter('rate').value == 2.0
+
+
+def test_an_override_out_of_range_ends_the_start(node):
+    with pytest.raises(ParameterError, match='rate is 2.0'):
+        ParameterTable(node, [Declared('rate', 0.5, 'Rate', least=0.0, most=1.0)], print)
+
+
+def test_values_change_at_run_time_where_they_may(node):
+    changes = []
+    table = ParameterTable(
+        node, [SIZE, RATE, MODE], lambda values: changes.append(values.rate))
+    taken, = node.set_parameters([Parameter('rate', value=3.5)])
+    assert taken.successful and table.values.rate == 3.5 and changes == [3.5]
+    for rejected in (Parameter('rate', value=11.0), Parameter('size', value=5)):
+        result, = node.set_parameters([rejected])
+        assert not result.successful
+    assert table.values.rate == 3.5 and table.values.size == 500 and changes == [3.5]
