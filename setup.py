@@ -29,7 +29,7 @@ ROS_WHEELS = (
     'rclpy[fastrtps]', 'std-msgs', 'sensor-msgs', 'diagnostic-msgs', 'std-srvs',
     'lifecycle-msgs', 'rcl-interfaces', 'rosidl-default-generators', 'ament-cmake')
 
-# What `proemlc paper` and `proemlc select` need.
+# What `proemlc paper` needs.
 EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']
 
 

@@ -60,7 +60,7 @@ is_partial() {
 # extra_of COMMAND: print which packages a command needs beyond the runtime's, if any.
 extra_of() {
   case $1 in
-    paper | select) echo experiments ;;
+    paper) echo experiments ;;
   esac
 }
 

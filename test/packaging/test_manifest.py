@@ -8,17 +8,17 @@ import sys
 from email import message_from_string
 
 import pytest
+import yaml
 from checkout import ROOT, run
 
 catkin_package = pytest.importorskip('catkin_pkg.package')
 
 # Import names of what package.xml calls otherwise.
 KEYS = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'cv2': 'python3-opencv',
-        'aiohttp': 'python3-aiohttp', 'yaml': 'python3-yaml',
-        'PIL': 'python3-pil', 'ruamel': 'python3-ruamel.yaml'}
-# From pip, because rosdep has no key for it, or optional: asked for where it is missing.
-NOT_IN_MANIFEST = {'rosbags', 'onnxruntime', 'onnx', 'dask', 'distributed', 'sklearn', 'river',
-                   'pyoselm', 'skelm', 'vision_msgs', 'joblib'}
+        'aiohttp': 'python3-aiohttp', 'yaml': 'python3-yaml', 'rosbags': 'python3-rosbags-pip'}
+# Optional: a missing one is named in an error, or something plain stands in for it.
+OPTIONAL = {'onnxruntime', 'onnx', 'dask', 'distributed', 'sklearn', 'matplotlib', 'river',
+            'pyoselm', 'skelm', 'vision_msgs', 'joblib', 'wcwidth'}
 
 
 @pytest.fixture(scope='module')
@@ -69,14 +69,44 @@ def test_version_and_licence_agree_with_setup_py_and_changelog(manifest, metadat
 
 def test_everything_imported_is_a_dependency(manifest):
     declared = {dependency.name for dependency in manifest.exec_depends}
-    needed = {KEYS.get(module, module) for module in imported_modules() - NOT_IN_MANIFEST}
+    needed = {KEYS.get(module, module) for module in imported_modules() - OPTIONAL}
     assert needed - declared == set()
 
 
 def test_required_libraries_are_in_setup_py(metadata):
     required = {re.match(r'[\w-]+', line)[0] for line in metadata.get_all('Requires-Dist')
                 if 'extra ==' not in line}
-    assert required == {'setuptools', 'numpy', 'scipy', 'rosbags'}
+    assert required == {'setuptools', 'numpy', 'scipy', 'rosbags', 'PyYAML'}
+
+
+def test_the_former_name_of_an_extra_still_installs_it(metadata):
+    def needed(extra):
+        return {line.partition(';')[0].strip() for line in metadata.get_all('Requires-Dist')
+                if f'extra == "{extra}"' in line}
+
+    assert needed('evaluation') == needed('experiments') == {'scikit-learn>=1.6', 'matplotlib'}
+
+
+def test_generators_are_tools_of_the_build(manifest):
+    assert {dependency.name for dependency in manifest.buildtool_depends} == {
+        'ament_cmake', 'rosidl_default_generators'}
+
+
+def test_the_manifest_says_where_the_package_lives(manifest, metadata):
+    urls = {url.type: url.url for url in manifest.urls}
+    assert set(urls) == {'website', 'repository', 'bugtracker'}
+    assert dict(line.split(', ') for line in metadata.get_all('Project-URL')) == urls
+    assert [author.name for author in manifest.authors] == [metadata['Author']]
+
+
+def test_the_citation_names_this_version(manifest):
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))
+    assert citation['version'] == manifest.version
+    assert citation['license'] == manifest.licenses[0]
+    urls = {url.type: url.url for url in manifest.urls}
+    assert (citation['url'], citation['repository-code']) == (
+        urls['website'], urls['repository'])
+    assert [paper['year'] for paper in citation['references']] == [2016]
 
 
 def test_no_lock_file_names_a_host():
