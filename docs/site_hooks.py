@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What mkdocs.yml adds to docs/: the pages of the root folder, and links into the repository.
 
-A page of the repository links to files as they lie there, so that links work where the repository is
-shown. The site has only pages and pictures: every other file is linked at `repo_url`.
+A page of the repository links to files as they lie there, so that links work where the repository
+is shown. The site has only pages and pictures: every other file is linked at `repo_url`.
 """
 
 import os

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation builds as a site, strictly: no page left out of it, no link that leads nowhere."""
+"""The documentation builds as a site, strictly: no page left out, no link that leads nowhere."""
 
 import shutil
 import subprocess
