@@ -23,6 +23,7 @@ def linter(package):
     return pytest.importorskip(f'{package}.main', reason=NOT_INSTALLED.format(package))
 
 
+@pytest.mark.slow
 def test_ament_flake8():
     settings = str(Path(__file__).with_name('ament_flake8.ini'))
     code, errors = linter('ament_flake8').main_with_errors(
@@ -30,6 +31,7 @@ def test_ament_flake8():
     assert code == 0, '\n'.join(errors)
 
 
+@pytest.mark.slow
 def test_ament_pep257(capsys):
     # The convention is that of ruff's configuration; ament's wants sections as in NumPy.
     code = linter('ament_pep257').main(argv=[
