@@ -37,7 +37,7 @@ def run_all(lines, folder):
 
 
 def fill(message, values):
-    """Set the fields of a message; it refuses unknown names and wrong types itself."""
+    """Set the fields of a message; it rejects unknown names and wrong types itself."""
     for name, value in values.items():
         if isinstance(value, dict):
             fill(getattr(message, name), value)
