@@ -40,16 +40,26 @@ def metadata(tmp_path_factory):
         (folder / 'proemlc_ros.egg-info/PKG-INFO').read_text(encoding='utf-8'))
 
 
-def imported_modules():
-    """Return the top-level modules that the package imports, anywhere in it."""
+def modules_of(nodes):
+    """Return the top-level modules that statements import by full names."""
     modules = set()
-    for path in (ROOT / 'proemlc_ros').rglob('*.py'):
-        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-            if isinstance(node, ast.Import):
-                modules |= {alias.name.partition('.')[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                modules.add(node.module.partition('.')[0])
-    return modules - sys.stdlib_module_names - {'proemlc_ros'}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.partition('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules.add(node.module.partition('.')[0])
+    return modules
+
+
+def parsed_files():
+    return {path.relative_to(ROOT / 'proemlc_ros').as_posix(): ast.parse(
+        path.read_text(encoding='utf-8')) for path in (ROOT / 'proemlc_ros').rglob('*.py')}
+
+
+def imported_modules():
+    """Return the modules that the package imports, anywhere in it, and Python does not bring."""
+    found = set().union(*(modules_of(ast.walk(tree)) for tree in parsed_files().values()))
+    return found - sys.stdlib_module_names - {'proemlc_ros'}
 
 
 def test_the_manifest_is_format_3_and_an_interface_package(manifest):
@@ -71,6 +81,15 @@ def test_everything_imported_is_a_dependency(manifest):
     declared = {dependency.name for dependency in manifest.exec_depends}
     needed = {KEYS.get(module, module) for module in imported_modules() - OPTIONAL}
     assert needed - declared == set()
+
+
+def test_modules_can_be_imported_without_optional_libraries():
+    # Those modules are imported by name only, by who has their library.
+    of_a_library = ('core/sklearn.py', 'experiments/baselines/')
+    for name, tree in parsed_files().items():
+        if not name.startswith(of_a_library):
+            assert not modules_of(tree.body) & OPTIONAL, (
+                f'{name}: import it where it is used, or in a `try` with something plain instead')
 
 
 def test_required_libraries_are_in_setup_py(metadata):
