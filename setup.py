@@ -29,6 +29,9 @@ ROS_WHEELS = (
     'rclpy[fastrtps]', 'std-msgs', 'sensor-msgs', 'diagnostic-msgs', 'std-srvs',
     'lifecycle-msgs', 'rcl-interfaces', 'rosidl-default-generators', 'ament-cmake')
 
+# What `proemlc paper` needs.
+EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']
+
 
 def files_below(folder: str) -> list[tuple[str, list[str]]]:
     """Return ``data_files`` that install a folder under share/, its subfolders included."""
@@ -51,8 +54,10 @@ setup(
     version=MANIFEST.findtext('version'),
     description=' '.join(MANIFEST.findtext('description').split()),
     license=MANIFEST.findtext('license'),
+    author=MANIFEST.findtext('author'),
     maintainer=MANIFEST.findtext('maintainer'),
     maintainer_email=MANIFEST.find('maintainer').get('email'),
+    project_urls={url.get('type'): url.text for url in MANIFEST.findall('url')},
     long_description=(SOURCE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
@@ -64,13 +69,15 @@ setup(
         *files_below('config'),
     ],
     python_requires='>=3.10',
-    install_requires=['setuptools', 'numpy>=1.26', 'scipy>=1.11', 'rosbags>=0.10'],
+    install_requires=['setuptools', 'numpy>=1.26', 'scipy>=1.11', 'rosbags>=0.10', 'PyYAML>=5.4'],
     extras_require={
         'jazzy': [f'ros-jazzy-{name}' for name in ROS_WHEELS],
         'kilted': [f'ros-kilted-{name}' for name in ROS_WHEELS],
         'vision': ['opencv-python-headless'],
         'dashboard': ['aiohttp'],
-        'evaluation': ['scikit-learn'],
+        'terminal': ['wcwidth'],
+        'experiments': EXPERIMENTS,
+        'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],

@@ -98,7 +98,7 @@ def generate(folder: Path) -> Path:
             'alone.')
     for prefix in prefixes:
         mend_exports(prefix)
-    # CMake refuses a folder that was moved, and must not mix two Pythons or two ROS versions.
+    # CMake rejects a folder that was moved, and must not mix two Pythons or two ROS versions.
     key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
     folder /= f'interfaces-{key}'
     tree = folder / 'tree'

@@ -3,7 +3,7 @@
 """Mends the CMake exports of ROS 2 wheels.
 
 They name the Python and NumPy include folders of the machine on which the wheel was built, and
-CMake refuses an imported target with a folder that does not exist. A ROS 2 installed otherwise
+CMake rejects an imported target with a folder that does not exist. A ROS 2 installed otherwise
 names folders that exist and is left alone.
 """
 

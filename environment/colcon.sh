@@ -12,14 +12,15 @@ lock=$root/.venv.lock
 
 is_set_up() { made build "$(build_digest) $AMENT_PREFIX_PATH"; }
 
+# set_up [EXTRA]: build; what EXTRA needs is the machine's own, and only the tests' is looked for.
 set_up() {
   command -v colcon > /dev/null ||
     fail "ROS 2 $ROS_DISTRO is sourced, but there is no colcon; install it (sudo apt install" \
       "python3-colcon-common-extensions), or ask for wheels with PROEMLC_DISTRO=jazzy."
   local module
-  for module in numpy scipy rosbags; do
+  for module in numpy scipy rosbags yaml; do
     python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('$module') is None)" ||
-      fail "Python has no $module; install it: rosdep install --from-paths '$root', or pip install $module"
+      fail "Python has no $module; install it: rosdep install --from-paths '$root'"
   done
   if [ "${1:-}" = test ] && ! python3 -c 'import pytest' 2> /dev/null; then
     fail 'Python has no pytest; install it: sudo apt install python3-pytest'

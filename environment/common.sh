@@ -37,6 +37,7 @@ exclusively() {
 
 open_shell() {
   # The user's own start-up file may put other Pythons first, so the path is set after it.
+  # shellcheck disable=SC2016  # for the new shell to expand
   exec bash --rcfile <(
     echo '[ -f ~/.bashrc ] && . ~/.bashrc'
     echo "PATH=$(printf %q "$PATH")"
@@ -56,7 +57,14 @@ is_partial() {
   return 1
 }
 
-# gate NAME COMMAND...: run one quality gate; a sourced ROS 2 may come without its tool.
+# extra_of COMMAND: print which packages a command needs beyond the runtime's, if any.
+extra_of() {
+  case $1 in
+    paper) echo experiments ;;
+  esac
+}
+
+# gate TITLE COMMAND...: run one quality gate; a sourced ROS 2 may come without its tool.
 gate() {
   echo "== $1" >&2
   shift
@@ -67,6 +75,35 @@ gate() {
   fi
 }
 
+LINTERS=(ruff mypy shellcheck manifest schemas)
+
+# run_linters [NAME...]: run these linters, or all. pre-commit has a hook for each name.
+run_linters() {
+  cd "$root"
+  [ $# -gt 0 ] || set -- "${LINTERS[@]}"
+  local name
+  for name in "$@"; do
+    case $name in
+      ruff) gate 'ruff: style' ruff check . ;;
+      mypy) gate 'mypy: types' mypy ;;
+      shellcheck) gate 'shellcheck: scripts' shellcheck --external-sources \
+        --check-sourced proemlc .ci/run requirements/lock ;;
+      manifest) gate 'catkin_pkg: package.xml' python3 -c \
+        'from catkin_pkg.package import parse_package as parse; parse("package.xml").validate()' ;;
+      schemas) check_schemas ;;
+      *) fail "there is no linter '$name'; there are: ${LINTERS[*]}" ;;
+    esac
+  done
+}
+
+check_schemas() {
+  local check=(check-jsonschema --quiet --builtin-schema)
+  gate 'check-jsonschema: workflow' "${check[@]}" vendor.github-workflows .github/workflows/*.yml
+  gate 'check-jsonschema: issue forms' "${check[@]}" vendor.github-issue-forms \
+    .github/ISSUE_TEMPLATE/{bug_report,feature_request}.yml
+  gate 'check-jsonschema: citation' "${check[@]}" vendor.citation-file-format CITATION.cff
+}
+
 has_module() { python3 -c "import $1" 2> /dev/null; }
 
 run_tests() {
@@ -75,8 +112,7 @@ run_tests() {
   if is_partial "$@"; then
     exec python3 -m pytest "$@"
   fi
-  gate 'ruff: style' ruff check .
-  gate 'mypy: types' mypy
+  run_linters
   local options=()
   ! has_module xdist || options+=(--numprocesses=auto --dist=loadfile --no-loadscope-reorder)
   ! has_module pytest_cov || options+=(--cov --cov-report=term)

@@ -21,12 +21,13 @@ is_set_up() {
     made build "$(build_digest)"
 }
 
+# set_up [EXTRA]: make the environment; EXTRA, test or experiments, asks for more packages.
 set_up() {
   if ! is_set_up; then
     exclusively make_environment
   fi
-  if [ "${1:-}" = test ] && ! made test-packages "$(packages_digest test)"; then
-    exclusively add_test_packages
+  if [ -n "${1:-}" ] && ! has_extra "$1"; then
+    exclusively add_extra "$1"
   fi
 }
 
@@ -48,10 +49,15 @@ make_environment() {
   fi
 }
 
-add_test_packages() {
-  ! made test-packages "$(packages_digest test)" || return 0
-  install_locked test 'installing the tools that the tests need (once)'
-  mark test-packages "$(packages_digest test)"
+# has_extra EXTRA: whether its packages are installed; those of the tests include all others.
+has_extra() {
+  made "$1-packages" "$(packages_digest "$1")" || { [ "$1" != test ] && has_extra test; }
+}
+
+add_extra() {
+  ! has_extra "$1" || return 0
+  install_locked "$1" "installing the libraries of requirements/$1.txt (once)"
+  mark "$1-packages" "$(packages_digest "$1")"
 }
 
 # Whether there is an environment that can be added to. Not if it was moved, if its Python is gone

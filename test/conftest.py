@@ -68,7 +68,7 @@ def ros(ros_domain_id: int) -> Iterator[object]:
 
 @pytest.fixture
 def shared() -> Path:
-    """Return the folder with the data sets and recordings of other people, or skip."""
+    """Return the folder with the data sets and bags of other people, or skip."""
     folder = Path(os.environ.get('PROEMLC_DATA', Path(__file__).parents[2] / 'shared'))
     if not (folder / 'datasets').is_dir():
         pytest.skip(f'no data sets in {folder}; set PROEMLC_DATA')

@@ -33,3 +33,9 @@ def anchors(path):
     text = _FENCE.sub('', path.read_text(encoding='utf-8'))
     return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
             for heading in re.findall(r'^#+ (.+)$', text, re.MULTILINE)}
+
+
+def launcher_commands():
+    """Return the commands that ./proemlc has beside those of the command line."""
+    usage = (ROOT / 'proemlc').read_text(encoding='utf-8').partition("<< 'TEXT'\n")[2]
+    return set(re.findall(r'^  ([a-z]+) ', usage.partition('TEXT')[0], re.MULTILINE))

@@ -15,7 +15,7 @@ README = ROOT / 'README.md'
 TRIED_ELSEWHERE = {
     './proemlc test': 'runs this very test',
     'cd ~/ros2_ws/src': 'test/packaging/test_colcon.py',
-    'rosdep install': 'test/packaging/test_manifest.py',
+    'PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install': 'test/packaging/test_manifest.py',
     'colcon build': 'test/packaging/test_colcon.py',
     'source install/setup.bash': 'test/packaging/test_colcon.py',
     'ros2 launch': 'test/nodes/test_launch_teach.py',
@@ -37,7 +37,7 @@ def run_all(lines, folder):
 
 
 def fill(message, values):
-    """Set the fields of a message; it refuses unknown names and wrong types itself."""
+    """Set the fields of a message; it rejects unknown names and wrong types itself."""
     for name, value in values.items():
         if isinstance(value, dict):
             fill(getattr(message, name), value)

@@ -15,15 +15,16 @@ from pathlib import Path
 from checkout import ROOT
 
 TOOLS = ('bash', 'cat', 'dirname', 'env', 'flock', 'grep', 'ln', 'ls', 'mkdir', 'mv', 'readlink',
-         'rm', 'sha256sum', 'sleep', 'tail', 'touch', 'uname')
+         'rm', 'sha256sum', 'tail', 'touch', 'uname')
 MACHINE = ('c++', 'make', 'cmake')
 
-# Does what ./proemlc needs of Python and logs the rest; FAIL names a step that fails.
+# Does what ./proemlc needs of Python and logs the rest; FAIL names a step that fails, HOLD a named
+# pipe for whose writer the installation of packages waits.
 STAND_IN = """#!/bin/bash
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin" "$3/share/proemlc_ros" && cp_self="$3/bin/python" &&
     cat "$0" > "$cp_self" && /bin/chmod +x "$cp_self" ;;
-  "-m pip install"*) [ -z "$SLOW" ] || sleep "$SLOW" ;;
+  "-m pip install"*jazzy.txt) [ -z "$HOLD" ] || cat "$HOLD" ;;
   --version) echo Python 3.12.0; exit ;;
   -c*) exit 0 ;;
 esac
@@ -66,7 +67,7 @@ class Machine:
                               env=self.environment(**variables), capture_output=True)
 
     def steps(self) -> list[str]:
-        """Return what was done since the last call, one word a step."""
+        """Return what was done since the last call, one word per step."""
         calls = self.calls.read_text() if self.calls.exists() else ''
         self.calls.unlink(missing_ok=True)
         return [re.search(r'venv|(?<=/)\w+(?=\.txt)|--editable', line)[0]

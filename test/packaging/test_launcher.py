@@ -3,10 +3,13 @@
 """`./proemlc`: what it sets up, when, and what it says when something is missing."""
 
 import os
+import queue
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from stand_in_machine import STAND_IN, Machine
@@ -21,7 +24,7 @@ def test_the_first_use_sets_up_and_the_second_does_nothing(machine):
     first = machine.proemlc('run', 'ls', '/')
     assert machine.steps() == ['venv', 'jazzy', '--editable']
     assert first.returncode == 0 and 'bin' in first.stdout
-    assert len(first.stderr.splitlines()) == 3  # one line a step
+    assert len(first.stderr.splitlines()) == 3  # one line per step
     second = machine.proemlc('run', 'ls', '/')
     assert machine.steps() == []
     assert (second.stdout, second.stderr) == (first.stdout, '')
@@ -32,6 +35,42 @@ def test_tests_need_more_packages_once(machine):
     assert machine.steps() == ['venv', 'jazzy', '--editable', 'test']
     machine.proemlc('setup', 'test')
     assert machine.steps() == []
+
+
+def test_experiments_get_their_libraries_with_their_first_use(machine):
+    machine.proemlc('paper')
+    assert machine.steps() == ['venv', 'jazzy', '--editable', 'experiments']
+    machine.proemlc('paper')
+    assert machine.steps() == []
+
+
+def test_the_packages_of_the_tests_include_those_of_the_experiments(machine):
+    machine.proemlc('setup', 'test')
+    machine.steps()
+    machine.proemlc('paper')
+    assert machine.steps() == []
+    locked = {name: re.findall(r'^[\w-]+==[^ ]+', (
+        machine.checkout / f'requirements/{name}.txt').read_text(encoding='utf-8'), re.MULTILINE)
+        for name in ('test', 'experiments')}
+    assert set(locked['experiments']) - set(locked['test']) == set()
+
+
+def test_other_commands_need_no_extra_packages(machine):
+    machine.proemlc('info')
+    assert machine.steps() == ['venv', 'jazzy', '--editable']
+
+
+def test_an_unknown_extra_is_named(machine):
+    done = machine.proemlc('setup', 'tests')
+    assert done.returncode == 1 and machine.steps() == []
+    assert done.stderr == (
+        "proemlc: setup for what? 'tests' is not known; test and experiments are.\n")
+
+
+def test_an_unknown_linter_is_named(machine):
+    done = machine.proemlc('lint', 'pylint')
+    assert done.returncode == 1
+    assert "there is no linter 'pylint'; there are: ruff mypy" in done.stderr
 
 
 @pytest.mark.parametrize('changed, steps', [
@@ -70,7 +109,7 @@ def test_another_python_makes_another_environment(machine):
     assert machine.steps() == []
 
 
-def test_a_moved_checkout_is_set_up_anew(machine):
+def test_a_moved_checkout_is_set_up_again(machine):
     machine.proemlc('setup')
     machine.steps()
     machine.checkout = machine.checkout.rename(machine.checkout.with_name('elsewhere'))
@@ -79,12 +118,20 @@ def test_a_moved_checkout_is_set_up_anew(machine):
 
 
 def test_two_at_once_set_up_once(machine):
-    both = [subprocess.Popen([str(machine.checkout / 'proemlc'), 'setup'],
-                             env=machine.environment(SLOW='0.5'), stderr=subprocess.PIPE)
-            for _ in range(2)]
-    assert [process.wait(30) for process in both] == [0, 0]
-    for process in both:
-        process.stderr.close()
+    hold = machine.calls.with_name('hold')
+    os.mkfifo(hold)
+    first, second = [subprocess.Popen(
+        [str(machine.checkout / 'proemlc'), 'setup'], env=machine.environment(HOLD=str(hold)),
+        stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    # Whoever came first waits for the pipe, the other one for the lock, and says so.
+    lines = queue.SimpleQueue()
+    for process in (first, second):
+        Thread(target=lambda stream: list(map(lines.put, stream)), args=[process.stderr],
+               daemon=True).start()
+    while 'waiting for another set-up to end' not in lines.get(timeout=30):
+        pass
+    hold.write_text('go on')
+    assert [process.wait(30) for process in (first, second)] == [0, 0]
     assert machine.steps() == ['venv', 'jazzy', '--editable']
 
 
@@ -114,7 +161,7 @@ def test_what_is_missing_is_named_in_one_line(machine, missing, advice):
     assert done.stderr.startswith(f'proemlc: {advice}') and done.stderr.count('\n') == 1
 
 
-def test_an_old_python_is_refused(machine):
+def test_an_old_python_is_rejected(machine):
     machine.provide('python3', '#!/bin/bash\nexit 1\n')
     done = machine.proemlc('demo')
     assert done.returncode == 1
@@ -147,7 +194,7 @@ def test_a_failing_build_shows_its_error(machine):
     assert 'building failed: error: Extra.msg is wrong' in done.stderr
 
 
-def test_an_unknown_distribution_is_refused(machine):
+def test_an_unknown_distribution_is_rejected(machine):
     done = machine.proemlc('demo', PROEMLC_DISTRO='humble')
     assert done.returncode == 1
     assert done.stderr == "proemlc: PROEMLC_DISTRO is 'humble'; jazzy and kilted are supported.\n"

@@ -8,17 +8,17 @@ import sys
 from email import message_from_string
 
 import pytest
+import yaml
 from checkout import ROOT, run
 
 catkin_package = pytest.importorskip('catkin_pkg.package')
 
 # Import names of what package.xml calls otherwise.
 KEYS = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'cv2': 'python3-opencv',
-        'aiohttp': 'python3-aiohttp', 'yaml': 'python3-yaml',
-        'PIL': 'python3-pil', 'ruamel': 'python3-ruamel.yaml'}
-# From pip, because rosdep has no key for it, or optional: asked for where it is missing.
-NOT_IN_MANIFEST = {'rosbags', 'onnxruntime', 'onnx', 'dask', 'distributed', 'sklearn', 'river',
-                   'pyoselm', 'skelm', 'vision_msgs', 'joblib'}
+        'aiohttp': 'python3-aiohttp', 'yaml': 'python3-yaml', 'rosbags': 'python3-rosbags-pip'}
+# Optional: a missing one is named in an error, or something plain stands in for it.
+OPTIONAL = {'onnxruntime', 'onnx', 'dask', 'distributed', 'sklearn', 'matplotlib', 'river',
+            'pyoselm', 'skelm', 'vision_msgs', 'joblib', 'wcwidth'}
 
 
 @pytest.fixture(scope='module')
@@ -40,16 +40,26 @@ def metadata(tmp_path_factory):
         (folder / 'proemlc_ros.egg-info/PKG-INFO').read_text(encoding='utf-8'))
 
 
-def imported_modules():
-    """Return the top-level modules that the package imports, anywhere in it."""
+def modules_of(nodes):
+    """Return the top-level modules that statements import by full names."""
     modules = set()
-    for path in (ROOT / 'proemlc_ros').rglob('*.py'):
-        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-            if isinstance(node, ast.Import):
-                modules |= {alias.name.partition('.')[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                modules.add(node.module.partition('.')[0])
-    return modules - sys.stdlib_module_names - {'proemlc_ros'}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.partition('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules.add(node.module.partition('.')[0])
+    return modules
+
+
+def parsed_files():
+    return {path.relative_to(ROOT / 'proemlc_ros').as_posix(): ast.parse(
+        path.read_text(encoding='utf-8')) for path in (ROOT / 'proemlc_ros').rglob('*.py')}
+
+
+def imported_modules():
+    """Return the modules that the package imports, anywhere in it, and Python does not bring."""
+    found = set().union(*(modules_of(ast.walk(tree)) for tree in parsed_files().values()))
+    return found - sys.stdlib_module_names - {'proemlc_ros'}
 
 
 def test_the_manifest_is_format_3_and_an_interface_package(manifest):
@@ -69,14 +79,53 @@ def test_version_and_licence_agree_with_setup_py_and_changelog(manifest, metadat
 
 def test_everything_imported_is_a_dependency(manifest):
     declared = {dependency.name for dependency in manifest.exec_depends}
-    needed = {KEYS.get(module, module) for module in imported_modules() - NOT_IN_MANIFEST}
+    needed = {KEYS.get(module, module) for module in imported_modules() - OPTIONAL}
     assert needed - declared == set()
+
+
+def test_modules_can_be_imported_without_optional_libraries():
+    # Those modules are imported by name only, by who has their library.
+    of_a_library = ('core/sklearn.py', 'experiments/baselines/')
+    for name, tree in parsed_files().items():
+        if not name.startswith(of_a_library):
+            assert not modules_of(tree.body) & OPTIONAL, (
+                f'{name}: import it where it is used, or in a `try` with something plain instead')
 
 
 def test_required_libraries_are_in_setup_py(metadata):
     required = {re.match(r'[\w-]+', line)[0] for line in metadata.get_all('Requires-Dist')
                 if 'extra ==' not in line}
-    assert required == {'setuptools', 'numpy', 'scipy', 'rosbags'}
+    assert required == {'setuptools', 'numpy', 'scipy', 'rosbags', 'PyYAML'}
+
+
+def test_the_former_name_of_an_extra_still_installs_it(metadata):
+    def needed(extra):
+        return {line.partition(';')[0].strip() for line in metadata.get_all('Requires-Dist')
+                if f'extra == "{extra}"' in line}
+
+    assert needed('evaluation') == needed('experiments') == {'scikit-learn>=1.6', 'matplotlib'}
+
+
+def test_generators_are_tools_of_the_build(manifest):
+    assert {dependency.name for dependency in manifest.buildtool_depends} == {
+        'ament_cmake', 'rosidl_default_generators'}
+
+
+def test_the_manifest_says_where_the_package_lives(manifest, metadata):
+    urls = {url.type: url.url for url in manifest.urls}
+    assert set(urls) == {'website', 'repository', 'bugtracker'}
+    assert dict(line.split(', ') for line in metadata.get_all('Project-URL')) == urls
+    assert [author.name for author in manifest.authors] == [metadata['Author']]
+
+
+def test_the_citation_names_this_version(manifest):
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))
+    assert citation['version'] == manifest.version
+    assert citation['license'] == manifest.licenses[0]
+    urls = {url.type: url.url for url in manifest.urls}
+    assert (citation['url'], citation['repository-code']) == (
+        urls['website'], urls['repository'])
+    assert [paper['year'] for paper in citation['references']] == [2016]
 
 
 def test_no_lock_file_names_a_host():

@@ -1,0 +1,54 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Names in the package: one class per name, the field's words, modules of a readable length."""
+
+import ast
+import re
+from collections import Counter
+
+import pytest
+from checkout import ROOT
+
+PACKAGE = ROOT / 'proemlc_ros'
+FILES = sorted(PACKAGE.rglob('*.py'))
+LONGEST_MODULE = 300  # lines; the usual is 100 to 200
+
+# Metaphors for which the field has a term: see docs/glossary.md.
+METAPHORS = {
+    'classroom', 'deed', 'desk', 'diary', 'door', 'engine', 'intake', 'ledger', 'lesson',
+    'lessons', 'moment', 'outcome', 'outcomes', 'probe', 'pupil', 'recording', 'rival', 'rivals',
+    'sight', 'stage', 'statement', 'teacher', 'trial'}
+
+
+def classes():
+    """Return the name of every class of the package, nested ones included, with its module."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, path.relative_to(PACKAGE).as_posix()
+
+
+def words(name):
+    """Return the words of a name: StampedVector, stamped_vector -> stamped, vector."""
+    return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}
+
+
+def test_every_class_name_is_unique():
+    counts = Counter(name for name, _ in classes())
+    twice = {name for name, count in counts.items() if count > 1}
+    assert {(name, module) for name, module in classes() if name in twice} == set()
+
+
+def test_no_class_is_named_by_a_metaphor():
+    assert {(name, module) for name, module in classes() if words(name) & METAPHORS} == set()
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_modules_are_named_by_the_field_and_of_readable_length(path):
+    assert not words(path.stem) & METAPHORS
+    assert len(path.read_text(encoding='utf-8').splitlines()) <= LONGEST_MODULE
+
+
+def test_words_of_names():
+    assert words('StampedVector') == words('stamped_vector') == {'stamped', 'vector'}
+    assert words('ProEMLCError') == {'pro', 'emlc', 'error'}
