@@ -16,8 +16,8 @@ from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.errors import ProEMLCError, cause_of
-from proemlc_ros.evaluation.outcomes import JudgedLabels, OutcomeTally
 from proemlc_ros.evaluation.steps import AnnotationBlock, Step, Steps
 
 # Lessons that an event can take back, as in the node.
@@ -48,7 +48,7 @@ class Replay:
         self.versioned = VersionedModel(model, UNDO_DEPTH)
         self.learning = learning
         self.on_prediction = on_prediction
-        self.tally = OutcomeTally()
+        self.tally = PrequentialMetrics()
         self.latency = LatencyWindow()
         self.rejects: Counter[str] = Counter()
         expected = ExpectedInput(model.width, self.versioned.extractor,
@@ -119,7 +119,7 @@ class Replay:
         else:
             predicted = self.model.test_then_train(rows, **block.statements()).labels
         questions, new = self._meet(block)
-        self.tally.add_all(predicted, block.labels, questions, block.times)
+        self.tally.add_block(predicted, block.labels, questions, block.times)
         if self.learning:
             self._recent.append((self.tally.samples - len(block), block, new))
             # The first goes when those behind it suffice.
@@ -134,7 +134,7 @@ class Replay:
         questions, introduced = [], []
         for labels, absent, complete in zip(
                 block.labels, block.absent, block.complete, strict=True):
-            questions.append(JudgedLabels.of(labels, absent, complete, self._known))
+            questions.append(JudgedLabels.by_annotation(labels, absent, complete, self._known))
             new: tuple[str, ...] = ()
             if self.learning:
                 named = labels if complete else labels + absent

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from proemlc_ros.evaluation.outcomes import OutcomeTally
+from proemlc_ros.core.metrics import PrequentialMetrics
 from proemlc_ros.evaluation.replay import Replay
 
 
@@ -82,15 +82,16 @@ def result_of(
     latency = {'p50': half, 'p95': most} if tally.samples else {}
     return Result(
         name, replay.model.options.as_dict(), replay.learning, tally.samples, replay.vectors,
-        seconds, tally.metrics(), _labels(tally, start),
-        {one.name: dict(one.mistaken_for) for one in tally.labels.values() if one.mistaken_for},
+        seconds, tally.values(), _labels(tally, start),
+        {name: dict(one.mistaken_for) for name, one in tally.labels.items() if one.mistaken_for},
         tally.curve.points(), latency, dict(replay.all_rejects), notes)
 
 
-def _labels(tally: OutcomeTally, start: int) -> list[LabelResult]:
-    ordered = sorted(tally.labels.values(), key=lambda one: (not one.support, one.first_sample))
+def _labels(tally: PrequentialMetrics, start: int) -> list[LabelResult]:
+    ordered = sorted(tally.labels.items(),
+                     key=lambda item: (not item[1].support, item[1].first_sample))
     return [
-        LabelResult(one.name, one.precision, one.recall, one.f1, one.support, one.first_sample,
+        LabelResult(name, one.precision, one.recall, one.f1, one.support, one.first_sample,
                     (one.first_time - start) / 1e9 if one.support else float('nan'))
-        for one in ordered
+        for name, one in ordered
     ]

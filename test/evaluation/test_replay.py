@@ -11,8 +11,8 @@ from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
-from proemlc_ros.evaluation.outcomes import OutcomeTally
 from proemlc_ros.evaluation.replay import Replay
 from proemlc_ros.experiments.datasets import find_dataset
 
@@ -25,11 +25,12 @@ def small_model(**settings):
 
 def by_hand(model, samples):
     """Predict, compare, learn: one sample at a time, straight from the arrays."""
-    tally, predictions = OutcomeTally(), []
+    tally, predictions = PrequentialMetrics(), []
     for values, labels in samples:
         said = model.classify(values)
         predictions.append(said)
-        tally.add(said.labels, Annotation(1, labels), dict.fromkeys(model.labels), 1)
+        tally.add(said.labels, labels,
+                  JudgedLabels.by_annotation(labels, (), True, model.labels))
         model.learn(values, labels)
     return tally, predictions
 
@@ -45,7 +46,7 @@ def played(path, model, **options):
 def test_a_recording_gives_what_its_arrays_give(bag, samples):
     tally, expected = by_hand(small_model(), samples)
     replay, predictions = played(bag, small_model())
-    assert replay.tally.metrics() == tally.metrics()
+    assert replay.tally.values() == tally.values()
     assert replay.tally.curve.points() == tally.curve.points()
     assert (replay.vectors, replay.tally.samples, replay.all_rejects) == (400, 400, {})
     for one, other in zip(predictions, expected, strict=True):
@@ -62,7 +63,7 @@ def test_learning_in_blocks_changes_nothing(bag, samples, settings):
     replay = Replay(ProEMLC(**settings))
     with BagReader(bag) as recording:
         replay.play(find_sources(recording).stream(recording))
-    assert replay.tally.metrics() == pytest.approx(tally.metrics())
+    assert replay.tally.values() == pytest.approx(tally.values())
     assert {name: one.first_sample for name, one in replay.tally.labels.items()} == {
         name: one.first_sample for name, one in tally.labels.items()}
 
@@ -89,7 +90,7 @@ def test_two_recordings_are_one_stream(tmp_path, samples):
     for name in ('one', 'two'):
         with BagReader(tmp_path / name) as recording:
             parts.play(find_sources(recording).stream(recording))
-    assert parts.tally.metrics() == whole.tally.metrics()
+    assert parts.tally.values() == whole.tally.values()
 
 
 def vector(*values):
@@ -216,6 +217,6 @@ def test_scene_as_a_bag_gives_what_its_arrays_give(shared, tmp_path):
         make_bag(tmp_path / storage, samples, storage)
         replay, predictions = played(tmp_path / storage, ProEMLC(hidden_size=200))
         assert [p.labels for p in predictions] == [p.labels for p in expected]
-        assert replay.tally.metrics() == tally.metrics()
+        assert replay.tally.values() == tally.values()
         for one, other in zip(predictions, expected, strict=True):
             np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of how well scores rank the present labels of a sample above the absent ones.
+"""Metrics of how well scores rank the present labels of a sample above the absent ones.
 
 Ties: equal scores share the worst rank among them, and a tied pair counts as ranked wrongly.
 """
@@ -77,7 +77,7 @@ def sample_average_precision(truth: Indicators, scores: Array) -> Array:
     return values
 
 
-RANKING_MEASURES = {'one_error': sample_one_error, 'coverage': sample_coverage,
+RANKING_METRICS = {'one_error': sample_one_error, 'coverage': sample_coverage,
                     'ranking_loss': sample_ranking_loss,
                     'average_precision': sample_average_precision}
 
@@ -102,10 +102,10 @@ def average_precision(Y_true: object, scores: object) -> float:
     return _mean(sample_average_precision, Y_true, scores)
 
 
-def _mean(measure: Callable[[Indicators, Array], Array], Y_true: object,
+def _mean(metric: Callable[[Indicators, Array], Array], Y_true: object,
           scores: object) -> float:
     truth = _truth(Y_true)
-    return float(measure(truth, read_scores(scores, truth)).mean())
+    return float(metric(truth, read_scores(scores, truth)).mean())
 
 
 def _truth(values: object) -> Indicators:

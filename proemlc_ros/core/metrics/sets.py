@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of multi-label predictions, on indicator arrays (n samples, m labels).
+"""Metrics of multi-label predictions, on indicator arrays (n samples, m labels).
 
 Conventions for empty sets, one for all: 0/0 is 1 where truth and prediction are both empty (the
 prediction was right), else 0. A label that is neither present nor predicted anywhere has no F1 and
@@ -25,7 +25,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class SetCounts(NamedTuple):
-    """The sizes that all set measures are made of, one a sample (or one a label)."""
+    """The sizes that all set metrics are made of, one per sample (or one per label)."""
 
     hits: Counts
     predicted: Counts
@@ -46,7 +46,7 @@ def indicators(values: object, name: str = 'Y') -> Indicators:
     if array.ndim != 2:
         raise LengthMismatchError(f'{name} has {array.ndim} dimensions; give (samples, labels)')
     if not len(array):
-        raise EmptyInputError(f'{name} has no rows; there is nothing to measure')
+        raise EmptyInputError(f'{name} has no rows; there is nothing to compare')
     if array.dtype == np.bool_:
         return array
     if not np.isin(array, (0, 1)).all():
@@ -108,7 +108,7 @@ def example_exact(counts: SetCounts) -> Array:
     return exact
 
 
-EXAMPLE_MEASURES = {'accuracy': example_accuracy, 'precision': example_precision,
+EXAMPLE_METRICS = {'accuracy': example_accuracy, 'precision': example_precision,
                     'recall': example_recall, 'f1_example': example_f1,
                     'subset_accuracy': example_exact}
 
@@ -179,7 +179,7 @@ def f1_macro(Y_true: object, Y_pred: object) -> float:
 
 
 def evaluate(Y_true: object, Y_pred: object, scores: object = None) -> dict[str, float]:
-    """Return every measure by name; the ranking measures only where scores are given.
+    """Return every metric by name; the ranking metrics only where scores are given.
 
     >>> evaluate([[1, 0], [1, 1]], [[1, 0], [0, 1]])['hamming_loss']
     0.25
@@ -187,13 +187,13 @@ def evaluate(Y_true: object, Y_pred: object, scores: object = None) -> dict[str,
     truth, predicted = pair(Y_true, Y_pred)
     per_sample = example_counts(truth, predicted)
     values = {'hamming_loss': hamming_loss(truth, predicted)}
-    values.update((name, float(measure(per_sample).mean()))
-                  for name, measure in EXAMPLE_MEASURES.items())
+    values.update((name, float(metric(per_sample).mean()))
+                  for name, metric in EXAMPLE_METRICS.items())
     values['f1_paper'] = harmonic_mean(values['precision'], values['recall'])
     per_label = label_counts(truth, predicted)
     values['f1_micro'], values['f1_macro'] = micro_f1_of(per_label), macro_f1_of(per_label)
     if scores is not None:
         ranked = ranking.read_scores(scores, truth)
-        values.update((name, float(measure(truth, ranked).mean()))
-                      for name, measure in ranking.RANKING_MEASURES.items())
+        values.update((name, float(metric(truth, ranked).mean()))
+                      for name, metric in ranking.RANKING_METRICS.items())
     return values
