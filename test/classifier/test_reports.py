@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
-from proemlc_ros.classifier.records import Annotation, QueryReason, StampedVector
+from proemlc_ros.classifier.records import QueryReason, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import Classification

@@ -23,12 +23,12 @@ class JudgedLabels(NamedTuple):
 
     Attributes:
         names: Their names; None: all labels.
-        count: How many they are.
+        size: How many they are.
 
     """
 
     names: frozenset[str] | None
-    count: int
+    size: int
 
     @classmethod
     def only(cls, names: Iterable[str]) -> JudgedLabels:
@@ -172,7 +172,7 @@ class PrequentialMetrics:
                 for other in wrong:
                     counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + 1
         self._sizes[hits, len(truth), len(said)] += 1
-        self._add_loss(len(truth) - hits + len(wrong), judged.count)
+        self._add_loss(len(truth) - hits + len(wrong), judged.size)
 
     def add_block(self, predicted: Sequence[Iterable[str]], present: Sequence[Iterable[str]],
                   judged: Sequence[JudgedLabels], times: Sequence[int]) -> None:
