@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of recordings: speed, memory, and Dask."""
+"""What is measured of bags: speed, memory, and Dask."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.bags.writer import make_bag
-from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.solving.blas import routines
-from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, train
-from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import BagSet, run
-from proemlc_ros.evaluation.steps import Steps
+from proemlc_ros.evaluation.annotation_stream import AnnotationStream
+from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
+from proemlc_ros.evaluation.bag_steps import BagSet
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.training import train
 
 # The width of Scene, and the size that the bars speak of.
 WIDTH, HIDDEN, LABELS = 294, 500, 6
@@ -55,18 +55,18 @@ def bare_reading(path: Path) -> None:
             reader.deserialize(data, connection.msgtype)
 
 
-def evaluation(path: Path, beside: bool = True, **settings: Any) -> None:
+def evaluation(path: Path, parallel: bool = True, **settings: Any) -> None:
     """Do what `proemlc evaluate` does."""
-    recordings = BagSet([path], beside=beside)
-    result = run(recordings, Replay(ProEMLC(**settings)), 'benchmark', lambda _: None)
+    result = evaluate_bags(BagSet([path], parallel=parallel),
+                           PrequentialEvaluation(ProEMLC(**settings)), 'benchmark', lambda _: None)
     if result.rejects:
         raise RuntimeError(f'unexpected rejects: {result.rejects}')
 
 
 def reading(path: Path) -> None:
-    """Do what the process beside does: read, check and match."""
+    """Do what the second process does: read, validate and match."""
     with BagReader(path) as bag:
-        deque(Steps(ExpectedInput()).of(find_sources(bag).stream(bag)), maxlen=0)
+        deque(AnnotationStream().steps(find_sources(bag).stream(bag)), maxlen=0)
 
 
 class Used(NamedTuple):
@@ -85,7 +85,7 @@ def fastest(jobs: dict[str, Callable[[], None]], rounds: int) -> dict[str, Used]
     """Do jobs in turn; return the least that each took.
 
     The fastest round is what the code costs on a machine with other work; where that is heavy,
-    processor seconds are the fairer measure.
+    processor seconds are the fairer figure.
     """
     best: dict[str, Used] = {}
     for _ in range(rounds):
@@ -114,7 +114,7 @@ def bare_products(count: int, block: int = 128) -> None:
         blas.syrk(-1e-9, changes, beta=1.0, c=matrix, lower=1, overwrite_c=1)
 
 
-def beside_other_work(job: Callable[[int], None], count: int) -> None:
+def with_other_work(job: Callable[[int], None], count: int) -> None:
     """Do a job while another process keeps a second processor busy."""
     other = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
     try:
@@ -125,7 +125,7 @@ def beside_other_work(job: Callable[[int], None], count: int) -> None:
 
 
 def speed(folder: Path, count: int, rounds: int) -> None:
-    """Print samples a second of evaluation and of bare reading."""
+    """Print samples per second of evaluation and of bare reading."""
     for storage in ('mcap', 'sqlite3'):
         path = folder / storage
         make_bag(path, samples(count, WIDTH), storage)
@@ -134,26 +134,26 @@ def speed(folder: Path, count: int, rounds: int) -> None:
             'evaluate, relu': lambda path=path: evaluation(path, **RELU),
             'evaluate, float32': lambda path=path: evaluation(path, **RELU, dtype='float32'),
             'evaluate, default': lambda path=path: evaluation(path, hidden_size=HIDDEN),
-            'reading, beside': lambda path=path: reading(path),
+            'reading alone': lambda path=path: reading(path),
             'bare BLAS calls': lambda: bare_products(count),
-            'BLAS, other busy': lambda: beside_other_work(bare_products, count),
+            'BLAS, other busy': lambda: with_other_work(bare_products, count),
         }, rounds)
         bare = times['bare rosbags loop']
         for name, used in times.items():
             bar = ' (bar: >= 50 %)' if name == 'evaluate, relu' else ''
             print(f'{storage:8} {count:,} x {WIDTH} x {HIDDEN}: {name:20} '
                   f'{count / used.clock:8,.0f} samples/s, {bare.clock / used.clock:4.0%} of bare '
-                  f'reading{bar}; {used.processor / count * 1e6:.0f} us of processor time a '
+                  f'reading{bar}; {used.processor / count * 1e6:.0f} us of processor time per '
                   'sample', flush=True)
         floor = bare.processor / (bare.processor + times['bare BLAS calls'].processor)
         slowed = times['bare BLAS calls'].clock / times['BLAS, other busy'].clock
         print(f'{storage:8} nothing but the BLAS calls and bare reading would give {floor:.0%} on '
-              f'one core; beside a busy process the BLAS calls run at {slowed:.0%} of their speed '
-              '(100 %: two whole cores)', flush=True)
+              f'one core; with a second busy process the BLAS calls run at {slowed:.0%} of their '
+              'speed (100 %: two whole cores)', flush=True)
 
 
 def memory(folder: Path, most: int) -> None:
-    """Print the highest memory of evaluation over short and long recordings."""
+    """Print the highest memory of evaluation over short and long bags."""
     peaks = {}
     for count in (10_000, 100_000, 1_000_000):
         if count > most:
@@ -169,9 +169,9 @@ def memory(folder: Path, most: int) -> None:
 
 
 def child(path: Path) -> None:
-    """Evaluate one recording and print the highest memory in KiB."""
-    # In one process, so that short and long recordings are read alike.
-    evaluation(path, beside=False, hidden_size=50, activation='relu', scaling='none')
+    """Evaluate one bag and print the highest memory in KiB."""
+    # In one process, so that short and long bags are read alike.
+    evaluation(path, parallel=False, hidden_size=50, activation='relu', scaling='none')
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
@@ -181,28 +181,28 @@ def dask(folder: Path, count: int, rounds: int, bags: int = 4) -> None:
     for number in range(bags):
         paths.append(folder / f'part_{number}')
         make_bag(paths[-1], samples(count, WIDTH, seed=number))
-    recordings = BagSet(paths)
-    engine = DaskBackend(workers=2)
+    parts = BagSet(paths)
+    backend = DaskBackend(workers=2)
     try:
         results: dict[str, ProEMLC] = {}
         worked: list[float] = []
 
         def one_process() -> None:
-            results['one'] = train(recordings, RELU, LocalBackend())[0]
+            results['one'] = train(parts, RELU, LocalBackend())[0]
 
         def two_workers() -> None:
-            before = engine.client.run(time.process_time)
-            results['two'] = train(recordings, RELU, engine)[0]
-            after = engine.client.run(time.process_time)
+            before = backend.client.run(time.process_time)
+            results['two'] = train(parts, RELU, backend)[0]
+            after = backend.client.run(time.process_time)
             worked.append(max(after[worker] - before[worker] for worker in after))
 
         times = fastest({'one': one_process, 'two': two_workers}, rounds)
     finally:
-        engine.close()
+        backend.close()
     rows = [values for values, _ in samples(100, WIDTH, seed=77)]
     difference = np.abs(results['one'].scores(rows) - results['two'].scores(rows)).max()
     total, one, two = count * bags, times['one'], times['two']
-    print(f'train, {bags} recordings of {count:,} samples: one process '
+    print(f'train, {bags} bags of {count:,} samples: one process '
           f'{total / one.clock:,.0f} samples/s, Dask with 2 workers {total / two.clock:,.0f} '
           f'samples/s ({one.clock / two.clock:.2f}x); processor time: one process '
           f'{one.processor:.1f} s, the busier worker {min(worked):.1f} s, its client '

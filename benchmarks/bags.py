@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""BagSet: speed of evaluation against bare reading, memory, and Dask, in one run.
+"""Bags: speed of evaluation against bare reading, memory, and Dask, in one run.
 
 python benchmarks/bags.py                  # speed, and Dask with two local workers
 python benchmarks/bags.py --memory         # also memory from 10^4 to 10^6 samples (minutes)
@@ -26,7 +26,7 @@ def main() -> None:
     args = parser.parse_args()
     # Before NumPy: small matrices are faster on one thread, and Dask workers share the cores.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-    # Here and not above, since processes beside this one import its main module as well.
+    # Here and not above, since other processes import its main module as well.
     import bag_measures
     if args.child:
         bag_measures.child(args.child)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from proemlc_ros.classifier.prequential import RollingHamming
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.errors import UndoError
 
@@ -47,7 +47,7 @@ class VersionedModel:
         self.extractor = extractor_of(learner)
         # Added to the threshold that the learner has found: above 0 predicts fewer labels.
         self.threshold_offset = 0.0
-        self.hamming = RollingHamming(window)
+        self.hamming = PrequentialMetrics(window)
         self.undo_stack = UndoStack(undo_depth)
         self._window = window
         self._names = tuple(learner.labels)
@@ -101,7 +101,8 @@ class VersionedModel:
             found = found.with_offset(self.threshold_offset)
         introduced = self.learner.learn(features, annotation.labels, absent=annotation.absent,
                                         complete=annotation.complete)
-        self.hamming.add(found.labels, annotation, known)
+        self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
+            annotation.labels, annotation.absent, annotation.complete, known))
         self.extractor = self.extractor or annotation.extractor
         self.undo_stack.push(UndoEntry(number, annotation, introduced))
         self._follow_labels()
@@ -165,7 +166,7 @@ class VersionedModel:
     def replace(self, learner: ProEMLC) -> None:
         """Go on with another learner; undo stack and loss belong to the old one and go."""
         self.undo_stack.clear()
-        self.hamming = RollingHamming(self._window)
+        self.hamming = PrequentialMetrics(self._window)
         self.extractor = extractor_of(learner)
         self.learner = learner
         self._follow_labels()

@@ -16,11 +16,10 @@ from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import STORAGES, make_bag
 from proemlc_ros.classifier.records import Vector
+from proemlc_ros.cli.arguments import not_negative, positive, seed
 from proemlc_ros.cli.info import show_bag
-from proemlc_ros.cli.number_types import not_negative, positive, seed
-from proemlc_ros.cli.progress import ProgressBar
 from proemlc_ros.cli.tables import add_label_columns, find_table, read_table
-from proemlc_ros.cli.wording import counted
+from proemlc_ros.cli.terminal import ProgressBar, counted
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern

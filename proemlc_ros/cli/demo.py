@@ -9,7 +9,7 @@ import importlib.util
 import time
 from pathlib import Path
 
-from proemlc_ros.cli.number_types import at_least_one, port, positive, seed
+from proemlc_ros.cli.arguments import at_least_one, port, positive, seed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import EventKind
-from proemlc_ros.cli.model_options import load_model
-from proemlc_ros.cli.wording import counted
+from proemlc_ros.cli.options import load_model
+from proemlc_ros.cli.terminal import counted, sparkline, text_table
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.errors import BagError
-from proemlc_ros.evaluation.report.text import sparkline, text_table
 
 # Characters of a bar, and parts into which the length of a bag is divided.
 _BAR = 40

@@ -18,17 +18,17 @@ from proemlc_ros.errors import ProEMLCError
 # and `run(args) -> exit code`; it is imported only when its command is given.
 COMMANDS = {
     'demo': 'watch the classifier learn new labels, over real ROS 2',
-    'info': 'tell what is in a model, a recording or a journal',
-    'evaluate': 'judge a model, or settings, on recordings: predict, compare, learn',
-    'train': 'make a model from recordings and journals',
-    'merge': 'make one model out of those of several robots',
-    'bag': 'make, annotate, show and play recordings',
-    'select': 'choose the settings of a model that suit a data set',
+    'info': 'show the contents of a model, a bag or a journal',
+    'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
+    'train': 'train a model on bags and journals',
+    'merge': 'merge the models of several robots into one',
+    'bag': 'make, annotate, show and play bags',
+    'select': 'select the settings of a model for a data set',
     'paper': "run the experiments of the method's paper and print its tables",
 }
 
-# Commands whose matrices are too small to be shared out: threads that wait for each other take the
-# processor from the process that reads beside, and all of it from anybody else.
+# Commands whose matrices are too small for several threads: threads that wait for each other take
+# the processor from the process that reads the bag, and from all others.
 ONE_THREAD = {'evaluate', 'train'}
 
 # Libraries that not every installation has, and how to get them.
@@ -75,13 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser, with the arguments of that command alone which `words` name."""
+    """Return the parser, with the arguments of the one command that `words` name."""
     parser = argparse.ArgumentParser(
         prog='proemlc', description='A multi-label classifier that learns new labels as it runs.',
-        epilog="'proemlc COMMAND --help' tells more about one command.")
+        epilog="'proemlc COMMAND --help' shows the options of one command.")
     parser.add_argument('--version', action='version', version=f'proemlc_ros {_version()}')
     parser.add_argument('--traceback', action='store_true',
-                        help='on an error, show where in the program it arose')
+                        help='on an error, show where in the program it was raised')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     chosen = next((word for word in words if not word.startswith('-')), None)
     for name, text in COMMANDS.items():
@@ -98,7 +98,7 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def explain(error: Exception) -> str | None:
-    """Return an error in one line for the user; None where it is a fault of the program."""
+    """Return an error in one line for the user; None where it is a defect of the program."""
     if isinstance(error, ModuleNotFoundError):
         library = (error.name or '').partition('.')[0]
         if error.name in ('proemlc_ros.msg', 'proemlc_ros.srv'):
@@ -107,14 +107,14 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return f'not enough memory: {_one_line(error) or "try smaller settings"}'
     if isinstance(error, OSError) and error.strerror:
-        # A file that could not be put in its place is told by that place.
+        # A temporary file that could not be renamed is named by its target.
         path = error.filename2 or error.filename
         return f'{path}: {error.strerror}' if path else error.strerror
     return _one_line(error)
 
 
 def _one_line(error: Exception) -> str:
-    # The parsers of others, of YAML for one, quote what they stumbled over in lines of its own.
+    # Some parsers, of YAML for one, quote the faulty text in lines of its own.
     return ' '.join(str(error).split())
 
 

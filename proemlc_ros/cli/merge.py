@@ -7,8 +7,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proemlc_ros.cli.model_options import load_model
-from proemlc_ros.cli.wording import counted
+from proemlc_ros.cli.options import load_model
+from proemlc_ros.cli.terminal import counted
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import MergeError
 
@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         'Merges models that have the same hidden layer (settings, seed and width; layers drawn '
         'from samples: started from one file) into one that has learnt what all of them have. '
-        'Labels are united by name; a label that one model never met counts as absent there.')
+        'Labels are joined by name; a label that one model does not know counts as absent there.')
     parser.add_argument('models', nargs='+', type=Path, metavar='MODEL', help='.npz files')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
-                        help='where to save the merged model')
+                        help='model file to write (.npz)')
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
             merged.merge(other)
         except MergeError as error:
             raise MergeError(f'{path}: {error}') from error
-    # Lessons, positions and the like belong to the node that saved the first file.
+    # Undo stack, journal position and the like belong to the node that saved the first file.
     merged.save(args.output, extra={'extractor': merged.extra.get('extractor', '')})
     print(f'{args.output}: {counted(len(args.models), "model")}, '
           f'{counted(merged.samples, "sample")}, {counted(len(merged.labels), "label")}')
@@ -42,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_same_extractor(merged: ProEMLC, other: ProEMLC, path: Path) -> None:
-    """Refuse a model that has learnt from features of another kind.
+    """Check that a model has learnt from the features of the same extractor.
 
     Raises:
-        MergeError: Both say what made their features, and they differ.
+        MergeError: Both name their extractor, and they differ.
 
     """
     ours, theirs = merged.extra.get('extractor', ''), other.extra.get('extractor', '')

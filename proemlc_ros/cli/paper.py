@@ -10,9 +10,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from proemlc_ros.cli.number_types import at_least_one, seed
-from proemlc_ros.cli.progress import ProgressBar
+from proemlc_ros.cli.arguments import at_least_one, seed
 from proemlc_ros.cli.tables import add_label_columns
+from proemlc_ros.cli.terminal import ProgressBar
 from proemlc_ros.errors import DataSetError, ParameterError
 from proemlc_ros.experiments.baselines import BASELINES, baseline_class
 from proemlc_ros.experiments.experiment import (

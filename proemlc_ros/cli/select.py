@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.cli.model_options import check_folder_of
-from proemlc_ros.cli.number_types import seed
+from proemlc_ros.cli.arguments import check_folder_of, seed
 from proemlc_ros.cli.tables import add_label_columns, read_table
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.search import SIZES, select_model

@@ -1,49 +1,48 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc train`: from hours of recordings to a model."""
+"""`proemlc train`: make a model from bags and journals."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.cli.model_options import (
+from proemlc_ros.cli.arguments import at_least_one, check_folder_of
+from proemlc_ros.cli.options import (
     add_bag_arguments,
     add_model_arguments,
-    bag_choice,
-    check_folder_of,
+    bag_set,
+    check_no_settings,
     load_model,
     model_settings,
 )
-from proemlc_ros.cli.number_types import at_least_one
-from proemlc_ros.cli.progress import ProgressBar
-from proemlc_ros.cli.wording import counted
+from proemlc_ros.cli.terminal import ProgressBar, counted
 from proemlc_ros.errors import ParameterError
-from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, TrainingBackend, train
-from proemlc_ros.evaluation.runs import BagSet
+from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
+from proemlc_ros.evaluation.training import train
 
-# Processes on this machine where nothing is said.
+# Default number of processes of a Dask cluster on this machine.
 WORKERS = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = (
-        'Learns from recordings and journals, streaming and in constant memory. The result does '
-        'not depend on the order of the recordings, nor on where they are read; a hidden layer '
-        'that is drawn from samples takes the first ones.')
-    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
-                        help='a recording or a journal')
+        'Learns from bags and journals, streaming and in constant memory. The result does not '
+        'depend on the order of the bags, nor on where they are read; a hidden layer that is '
+        'drawn from samples takes the first ones.')
+    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG', help='a bag or a journal')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
-                        help='where to save the model (.npz)')
-    parser.add_argument('--model', type=Path, metavar='FILE', help='go on with a saved model')
+                        help='model file to write (.npz)')
+    parser.add_argument('--model', type=Path, metavar='FILE', help='continue with a saved model')
     parser.add_argument('--engine', choices=('local', 'dask'), default='local',
-                        help='where the recordings are read; default: in this process')
+                        help='training back end that reads the bags: this process, or a Dask '
+                        'cluster (default: %(default)s)')
     parser.add_argument('--scheduler', default='', metavar='ADDRESS',
-                        help='of a Dask cluster; default: processes on this machine')
+                        help='address of a Dask cluster (default: processes on this machine)')
     parser.add_argument('--workers', type=at_least_one, metavar='N',
-                        help=f'processes on this machine for --engine dask; default {WORKERS}')
+                        help='number of processes on this machine for --engine dask '
+                        f'(default: {WORKERS})')
     add_model_arguments(parser)
     add_bag_arguments(parser)
 
@@ -53,28 +52,25 @@ def run(args: argparse.Namespace) -> int:
     check_folder_of(args.output)
     settings = model_settings(args)
     start = load_model(args.model) if args.model else None
-    if start is not None and settings:
-        raise ParameterError('a saved model has its settings already; leave out '
-                             f'{", ".join(settings)}, or --model')
+    if start is not None:
+        check_no_settings(settings)
     if args.engine != 'dask' and (args.scheduler or args.workers):
         raise ParameterError('--scheduler and --workers need --engine dask')
-    # Workers elsewhere do not share the folder this command was started in.
-    bags = [bag.resolve() for bag in args.bags]
-    recordings = BagSet(
-        bags, bag_choice(args), MatchingRules(tolerance=args.tolerance), args.best_effort)
-    with ProgressBar(2 * len(bags), 'recordings') as bar:
-        engine: TrainingBackend = LocalBackend(bar.advance) if args.engine == 'local' else DaskBackend(
+    # Workers on other machines do not share the folder in which this command was started.
+    bags = bag_set(args, [bag.resolve() for bag in args.bags])
+    with ProgressBar(2 * len(bags.paths), 'bags') as bar:
+        backend = LocalBackend(bar.advance) if args.engine == 'local' else DaskBackend(
             args.scheduler, args.workers or WORKERS, bar.advance)
         try:
-            model, total = train(recordings, settings, engine, start)
+            model, total = train(bags, settings, backend, start)
         finally:
-            if isinstance(engine, DaskBackend):
-                engine.close()
+            if isinstance(backend, DaskBackend):
+                backend.close()
     model.save(args.output)
     for note in total.notes:
         print(f'note: {note}')
     for cause, count in sorted(total.rejects.items()):
-        print(f'refused {count}: {cause}')
+        print(f'rejected {count}: {cause}')
     print(f'{args.output}: {counted(model.samples, "sample")} from '
-          f'{counted(len(bags), "recording")}, {counted(len(model.labels), "label")}')
+          f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
     return 0

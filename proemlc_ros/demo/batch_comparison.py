@@ -11,7 +11,7 @@ import numpy as np
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.losses import StreamLosses, mistakes
+from proemlc_ros.demo.losses import StreamLosses, hamming_loss_of
 from proemlc_ros.demo.run_log import FinishedRun
 
 
@@ -53,8 +53,8 @@ def judge(curriculum: Curriculum, session: FinishedRun, model_file: Path) -> Bat
             if picture.exam and picture.number in session.vectors
             and picture.number in session.records]
     predicted = batch.predict(np.array([session.vectors[picture.number] for picture in exam]))
-    wrong = mistakes(exam, predicted, curriculum.labels)
     seen = {picture.number: session.records[picture.number] for picture in exam}
     return BatchComparison(
-        node=StreamLosses(curriculum, seen).exam_loss, batch=float(wrong.mean()),
+        node=StreamLosses(curriculum, seen).exam_loss,
+        batch=hamming_loss_of(exam, predicted, curriculum.labels),
         samples=len(taught), exam_pictures=len(exam))

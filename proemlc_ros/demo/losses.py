@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""How well the stream was predicted: losses by picture, label and lesson."""
+"""How well the stream was predicted: Hamming loss by picture, label and lesson."""
 
 from __future__ import annotations
 
@@ -9,83 +9,100 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.demo.curriculum import Curriculum, ScenePicture
 from proemlc_ros.demo.operator_script import PredictionRecord
 
 # Pictures that a curve averages over.
 WINDOW = 25
 
+Curve = tuple[NDArray[np.int64], NDArray[np.float64]]
 
-def mistakes(
+
+def hamming_loss_of(
     pictures: Sequence[ScenePicture], predicted: Iterable[Iterable[str]], labels: Sequence[str],
-) -> NDArray[np.bool_]:
-    """Return which labels were decided wrongly, (pictures, labels)."""
-    truth = np.array([[name in picture.objects for name in labels] for picture in pictures])
-    said = np.array([[name in names for name in labels] for names in map(set, predicted)])
-    return np.asarray(truth != said).reshape(len(pictures), len(labels))
-
-
-def rolling_mean(values: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
-    """Return the mean of each value and those before it, up to a window's length."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    last = np.arange(1, len(total))
-    first = np.maximum(last - window, 0)
-    return np.asarray((total[last] - total[first]) / (last - first))
+) -> float:
+    """Return the Hamming loss of predictions over some labels; NaN without pictures."""
+    metrics, judged = PrequentialMetrics(), JudgedLabels.only(labels)
+    for picture, names in zip(pictures, predicted, strict=True):
+        metrics.add(names, picture.objects, judged)
+    return float('nan') if metrics.loss is None else metrics.loss
 
 
 class StreamLosses:
-    """Losses of a stream of predictions against the truth of its pictures."""
+    """Losses of a stream of predictions against the truth of its pictures.
+
+    Args:
+        curriculum: The truth.
+        records: Predictions by picture number; pictures that never arrived are left out.
+
+    """
 
     def __init__(self, curriculum: Curriculum, records: dict[int, PredictionRecord]) -> None:
-        """Judge the records; pictures that never arrived are left out."""
+        """Take the predictions in the order of the pictures."""
         self.curriculum = curriculum
-        self.pictures = [curriculum.pictures[number] for number in sorted(records)]
-        self.records = [records[picture.number] for picture in self.pictures]
-        self.wrong = mistakes(
-            self.pictures, (record.predicted for record in self.records), curriculum.labels)
-        self._exam = np.array([picture.exam for picture in self.pictures], bool)
-        self._lesson = np.array([picture.lesson for picture in self.pictures], int)
+        self._records = records
+        self._pictures = [curriculum.pictures[number] for number in sorted(records)]
+        self._lessons = [picture for picture in self._pictures if not picture.exam]
+        self._exam = [picture for picture in self._pictures if picture.exam]
+        # The labels introduced by each lesson; the exam has all of them.
+        labels = curriculum.labels
+        self._introduced = [JudgedLabels.only(labels[:lesson + 1])
+                            for lesson in range(len(labels) + 1)]
 
     @property
     def hamming(self) -> float:
-        """Mean loss of all pictures so far, each over the labels introduced by then."""
-        losses = self._losses(np.arange(len(self.pictures)))
-        return float(losses.mean()) if len(losses) else float('nan')
+        """Loss of all pictures so far, each over the labels introduced by then."""
+        metrics = PrequentialMetrics()
+        for picture in self._pictures:
+            self._judge(metrics, picture, self._introduced[picture.lesson])
+        return float('nan') if metrics.loss is None else metrics.loss
 
     @property
     def exam_loss(self) -> float:
-        """Hamming loss of the exam at the end."""
-        return float(self.wrong[self._exam].mean())
+        """Loss of the exam at the end, over all labels."""
+        return self._loss(self._exam, self.curriculum.labels)
 
     def lesson_losses(self) -> list[tuple[float, float]]:
-        """For each lesson, the loss in its first and in its last third, over taught labels."""
+        """For each lesson, the loss in its first and in its last third, over its labels."""
         found = []
         for lesson in range(len(self.curriculum.labels)):
-            rows = np.flatnonzero((self._lesson == lesson) & ~self._exam)
-            part = max(1, len(rows) // 3)
-            taught = self.wrong[:, :lesson + 1]
-            found.append((float(taught[rows[:part]].mean()), float(taught[rows[-part:]].mean())))
+            pictures = [picture for picture in self._lessons if picture.lesson == lesson]
+            third = max(1, len(pictures) // 3)
+            labels = self.curriculum.labels[:lesson + 1]
+            found.append((self._loss(pictures[:third], labels),
+                          self._loss(pictures[-third:], labels)))
         return found
 
-    def curve(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return numbers and the rolling loss of the lessons' pictures, over taught labels."""
-        rows = np.flatnonzero(~self._exam)
-        return self._numbers(rows), rolling_mean(self._losses(rows))
+    def curve(self) -> Curve:
+        """Return picture numbers and the rolling loss of the lessons, over introduced labels."""
+        return self._rolling((picture, self._introduced[picture.lesson])
+                             for picture in self._lessons)
 
-    def label_curve(self, label: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return numbers and the rolling loss of one label, from the lesson that introduced it."""
-        column = self.curriculum.labels.index(label)
-        rows = np.flatnonzero(~self._exam & (self._lesson >= column))
-        return self._numbers(rows), rolling_mean(self.wrong[rows, column].astype(float))
+    def label_curve(self, label: str) -> Curve:
+        """Return picture numbers and the rolling loss of one label since its introduction."""
+        column, judged = self.curriculum.labels.index(label), JudgedLabels.only([label])
+        return self._rolling((picture, judged)
+                             for picture in self._lessons if picture.lesson >= column)
 
     def introductions(self) -> list[tuple[int, str]]:
         """Return the number of the picture at which each label was introduced."""
         firsts = [next(p.number for p in self.curriculum.pictures if p.lesson == lesson)
                   for lesson in range(len(self.curriculum.labels))]
-        return list(zip(firsts, self.curriculum.labels))
+        return list(zip(firsts, self.curriculum.labels, strict=True))
 
-    def _losses(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.array([self.wrong[row, :self._lesson[row] + 1].mean() for row in rows], float)
+    def _loss(self, pictures: Sequence[ScenePicture], labels: Sequence[str]) -> float:
+        return hamming_loss_of(
+            pictures, (self._records[picture.number].predicted for picture in pictures), labels)
 
-    def _numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.array([self.pictures[row].number for row in rows], np.int64)
+    def _judge(self, metrics: PrequentialMetrics, picture: ScenePicture,
+               judged: JudgedLabels) -> None:
+        metrics.add(self._records[picture.number].predicted, picture.objects, judged)
+
+    def _rolling(self, stream: Iterable[tuple[ScenePicture, JudgedLabels]]) -> Curve:
+        metrics, numbers, losses = PrequentialMetrics(WINDOW), [], []
+        for picture, judged in stream:
+            self._judge(metrics, picture, judged)
+            numbers.append(picture.number)
+            losses.append(metrics.loss)
+        return np.array(numbers, np.int64), np.array(losses, np.float64)

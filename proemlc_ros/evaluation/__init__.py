@@ -1,3 +1,3 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring: data sets, streams, prequential and cross-validated runs, reports."""
+"""Evaluation of models on bags: prequential metrics, training, reports."""

@@ -1,49 +1,40 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where the recordings of a training are added up: in this process, or on a Dask cluster."""
+"""Training back ends: the same work for each bag, in this process or on a Dask cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import MissingDependencyError, TrainingError
-from proemlc_ros.evaluation.runs import BagSet
-from proemlc_ros.evaluation.training import (
-    BagSums,
-    check_learnt,
-    evidence_of_bag,
-    layer_model,
-    sums_of_bag,
-    trained_model,
-)
+from proemlc_ros.evaluation.bag_steps import BagSet
 
 # Seconds to wait for a scheduler.
 CONNECT_TIMEOUT = 15
 
-Work = Callable[[ProEMLC, BagSet, Path], Any]
-Join = Callable[[Any, Any], Any]
+Part = TypeVar('Part')
+"""The result of one bag, or of several together."""
 
 
 class TrainingBackend(Protocol):
-    """Does the same work for each recording and joins what comes out, in any order."""
+    """Does the same work for each bag and joins the results, in any order."""
 
     def map_reduce(
-        self, work: Work, join: Join, model: ProEMLC, recordings: BagSet
-    ) -> Any:
-        """Return the joined results of work(model, recordings, path) for every path."""
+        self, work: Callable[[ProEMLC, BagSet, Path], Part], join: Callable[[Part, Part], Part],
+        model: ProEMLC, bags: BagSet,
+    ) -> Part:
+        """Return the joined results of work(model, bags, path) for every path."""
 
 
 class LocalBackend:
-    """One recording after the other, in this process.
+    """One bag after the other, in this process.
 
     Args:
-        progress: Called after each recording.
+        progress: Called with 1 after each bag.
 
     """
 
@@ -52,29 +43,28 @@ class LocalBackend:
         self._progress = progress
 
     def map_reduce(
-        self, work: Work, join: Join, model: ProEMLC, recordings: BagSet
-    ) -> Any:
-        """Return the joined results of work(model, recordings, path) for every path."""
-        return reduce(join, self._results(work, model, recordings))
-
-    def _results(
-        self, work: Work, model: ProEMLC, recordings: BagSet
-    ) -> Iterable[Any]:
-        for path in recordings.paths:
-            yield work(model, recordings, path)
+        self, work: Callable[[ProEMLC, BagSet, Path], Part], join: Callable[[Part, Part], Part],
+        model: ProEMLC, bags: BagSet,
+    ) -> Part:
+        """Return the joined results of work(model, bags, path) for every path."""
+        def result_of(path: Path) -> Part:
+            part = work(model, bags, path)
             self._progress(1)
+            return part
+
+        return reduce(join, map(result_of, bags.paths))
 
 
 class DaskBackend:
-    """One task a recording on a Dask cluster, results joined in a tree.
+    """One task per bag on a Dask cluster, results joined in a tree.
 
-    Tasks change nothing that they are given. When a worker is lost, the scheduler does its tasks
-    again elsewhere, and every recording still counts once.
+    Tasks change nothing that they are given. When a worker is lost, the scheduler repeats its
+    tasks elsewhere, and every bag still counts once.
 
     Args:
         scheduler: Address of the scheduler; empty: a cluster of processes on this machine.
         workers: Number of processes of a cluster on this machine.
-        progress: Called after each recording.
+        progress: Called with 1 after each bag.
 
     Raises:
         MissingDependencyError: dask.distributed is not installed.
@@ -88,17 +78,19 @@ class DaskBackend:
     ) -> None:
         """Connect to the cluster."""
         try:
-            from distributed import Client
+            import distributed
         except ImportError as error:
             raise MissingDependencyError(
-                'the engine dask needs dask.distributed; install it: '
+                '--engine dask needs dask.distributed; install it: '
                 'pip install "proemlc_ros[dask]"') from error
         self._progress = progress
+        self._dask: Any = distributed  # its functions have no types
         try:
-            # A cluster on this machine is heard on loopback only, its status page included.
-            self.client = Client(scheduler, timeout=CONNECT_TIMEOUT) if scheduler else Client(
-                n_workers=workers, threads_per_worker=1, host='127.0.0.1',
-                dashboard_address='127.0.0.1:0')
+            # A cluster on this machine listens on loopback only, its status page included.
+            self.client = (
+                self._dask.Client(scheduler, timeout=CONNECT_TIMEOUT) if scheduler else
+                self._dask.Client(n_workers=workers, threads_per_worker=1, host='127.0.0.1',
+                                  dashboard_address='127.0.0.1:0'))
         except (OSError, TimeoutError, ValueError) as error:
             raise TrainingError(f'the Dask scheduler {scheduler} does not answer: {error}') from (
                 error)
@@ -108,61 +100,18 @@ class DaskBackend:
         self.client.close()
 
     def map_reduce(
-        self, work: Work, join: Join, model: ProEMLC, recordings: BagSet
-    ) -> Any:
-        """Return the joined results of work(model, recordings, path) for every path."""
-        from distributed import as_completed
+        self, work: Callable[[ProEMLC, BagSet, Path], Part], join: Callable[[Part, Part], Part],
+        model: ProEMLC, bags: BagSet,
+    ) -> Part:
+        """Return the joined results of work(model, bags, path) for every path."""
         shared = self.client.scatter(model, broadcast=True)
-        level = [self.client.submit(work, shared, recordings, path, pure=False)
-                 for path in recordings.paths]
+        level = [self.client.submit(work, shared, bags, path, pure=False) for path in bags.paths]
         leaves = list(level)
         while len(level) > 1:
             pairs = [level[place:place + 2] for place in range(0, len(level), 2)]
             level = [self.client.submit(join, *pair, pure=False) if len(pair) == 2 else pair[0]
                      for pair in pairs]
-        for _ in as_completed(leaves):
+        for _ in self._dask.as_completed(leaves):
             self._progress(1)
-        return level[0].result()
-
-
-def train(
-    recordings: BagSet, settings: dict[str, object], engine: TrainingBackend,
-    start: ProEMLC | None = None,
-) -> tuple[ProEMLC, BagSums]:
-    """Train a model on recordings.
-
-    Args:
-        recordings: What to learn from.
-        settings: Of a new model.
-        engine: Where the work is done.
-        start: A model that has learnt already and learns on; None: a new one.
-
-    Returns:
-        The model, and the sums with notes and rejects.
-
-    Raises:
-        BagError: A recording cannot be read, or there is nothing to learn.
-
-    """
-    untaught = layer_model(recordings, settings) if start is None else start.empty_copy()
-    if start is not None:
-        untaught.extra['extractor'] = start.extra.get('extractor', '')
-    total = engine.map_reduce(sums_of_bag, _plus, untaught, recordings)
-    check_learnt(total)
-    if start is not None and start.samples:
-        total.sums.merge(learnt_sums(start))
-    model = trained_model(total)
-    evidence = engine.map_reduce(evidence_of_bag, _merged, model, recordings)
-    evidence.merge(total.sums.thresholds)
-    adopt_thresholds(model, evidence)
-    return model, total
-
-
-def _plus(first: BagSums, second: BagSums) -> BagSums:
-    return first.plus(second)
-
-
-def _merged(first: Thresholds, second: Thresholds) -> Thresholds:
-    both = first.copy()
-    both.merge(second.copy())
-    return both
+        joined: Part = level[0].result()
+        return joined

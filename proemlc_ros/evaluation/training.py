@@ -1,10 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings to a model by partial sums: streaming, in constant memory, in any order.
+"""Training on bags, in two passes that can be split by bag.
 
-Pass one adds up each recording on its own (HᵀH, HᵀY, Σh); sums of recordings add up to those of
-all. Pass two finds the thresholds from leave-one-out scores, which add up likewise. So the result
-does not depend on how samples are spread over recordings, or recordings over machines.
+Pass one adds up each bag on its own (HᵀH, HᵀY, Σh); the sums of bags add up to those of all. Pass
+two finds the thresholds from leave-one-out scores, which add up likewise. So the result does not
+depend on how samples are spread over bags, or bags over machines.
 """
 
 from __future__ import annotations
@@ -13,29 +13,31 @@ from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.merging import learnt_sums, leave_one_out
+from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums, leave_one_out
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
-from proemlc_ros.evaluation.matched import MatchedAnnotations
-from proemlc_ros.evaluation.replay import Replay
-from proemlc_ros.evaluation.runs import BagSet
+from proemlc_ros.evaluation.annotation_stream import AnnotationStream
+from proemlc_ros.evaluation.backends import TrainingBackend
+from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
 @dataclass
 class BagSums:
-    """What one recording, or several together, taught.
+    """Sums over the samples of one bag, or of several together.
 
     Attributes:
         sums: Of the samples.
-        rejects: Numbers of what was refused, by cause.
+        rejects: Numbers of what was rejected, by cause.
         extractor: What made the features; empty: not stated.
-        notes: What is not as it should be with the recordings.
+        notes: Defects of the bags.
 
     """
 
@@ -45,7 +47,7 @@ class BagSums:
     notes: list[str]
 
     def plus(self, other: BagSums) -> BagSums:
-        """Return the sums of both; neither is changed, so that a lost one can be had again.
+        """Return the sums of both; neither changes, so that a lost result can be repeated.
 
         Raises:
             BagError: Their features were made by different extractors.
@@ -53,91 +55,119 @@ class BagSums:
         """
         if self.extractor and other.extractor and self.extractor != other.extractor:
             raise BagError(
-                f'the recordings have features of different extractors, {self.extractor!r} and '
-                f'{other.extractor!r}; train on those of one kind')
+                f'the bags have features of different extractors, {self.extractor!r} and '
+                f'{other.extractor!r}; train on bags of one extractor')
         sums = deepcopy(self.sums)
         sums.merge(other.sums)
         return BagSums(sums, self.rejects + other.rejects, self.extractor or other.extractor,
                        self.notes + other.notes)
 
 
-def layer_model(recordings: BagSet, settings: dict[str, object]) -> ProEMLC:
-    """Return an untaught model whose hidden layer is fixed, by the first samples if need be.
+def train(
+    bags: BagSet, settings: dict[str, Any], backend: TrainingBackend,
+    start: ProEMLC | None = None,
+) -> tuple[ProEMLC, BagSums]:
+    """Train a model on bags.
+
+    Args:
+        bags: Bags to learn from.
+        settings: Settings of a new model.
+        backend: Where the work is done.
+        start: A trained model to continue with; None: a new one.
+
+    Returns:
+        The model, and the sums with notes and rejects.
+
+    Raises:
+        BagError: A bag cannot be read, or there is nothing to learn.
+
+    """
+    empty = layer_model(bags, settings) if start is None else start.empty_copy()
+    if start is not None:
+        empty.extra['extractor'] = start.extra.get('extractor', '')
+    total = backend.map_reduce(sums_of_bag, BagSums.plus, empty, bags)
+    if not total.sums.samples:
+        causes = ', '.join(f'{count} {cause}' for cause, count in total.rejects.items())
+        raise BagError('the bags have no annotations that can be learnt; rejected: '
+                       f'{causes or "none"}')
+    if start is not None and start.samples:
+        total.sums.merge(learnt_sums(start))
+    model = ProEMLC.from_sums(total.sums)
+    model.extra['extractor'] = total.extractor
+    evidence = backend.map_reduce(evidence_of_bag, _merged, model, bags)
+    evidence.merge(total.sums.thresholds)
+    adopt_thresholds(model, evidence)
+    return model, total
+
+
+def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
+    """Return an empty model whose hidden layer is fixed, by the first samples where it needs them.
 
     Raises:
         BagError: There is nothing to learn from.
 
     """
     model = ProEMLC(**settings)
-    for path in recordings.paths:
-        for block in MatchedAnnotations(recordings, path, model):
-            model.learn(block.rows, **block.statements())
+    for path in bags.paths:
+        for block in _steps(bags, path, model).annotation_blocks():
+            model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
                 return model.empty_copy()
     if not model.samples:
-        raise BagError('the recordings have no annotations that can be learnt; '
+        raise BagError('the bags have no annotations that can be learnt; '
                        'see "proemlc evaluate" for the reasons')
     model.fix_layer()
     return model.empty_copy()
 
 
-def sums_of_bag(model: ProEMLC, recordings: BagSet, path: Path) -> BagSums:
-    """Add up what one recording teaches.
+def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
+    """Add up the samples of one bag.
 
     A journal with events (undo, rename, …) is played as it happened.
 
     Args:
-        model: Untaught, with the hidden layer to use.
-        recordings: How to read it.
-        path: The recording.
+        model: Empty, with the hidden layer to use.
+        bags: How to read the bag.
+        path: The bag.
 
     """
-    with BagReader(path, recordings.best_effort) as bag:
+    with bags.open(path) as bag:
         if bag.of_type(EVENT_TYPE):
-            return _sums_of_journal(model, recordings, bag)
-    matched = MatchedAnnotations(recordings, path, model)
+            return _sums_of_journal(model, bags, bag)
+    steps = _steps(bags, path, model)
     sums = model.partial_sums()
-    for block in matched:
-        sums.add(block.rows, **block.statements())
-    return BagSums(sums, matched.rejects, matched.extractor, matched.notes)
+    for block in steps.annotation_blocks():
+        sums.add(block.rows, **block.learner_arguments())
+    return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
 
-def _sums_of_journal(model: ProEMLC, recordings: BagSet, bag: BagReader) -> BagSums:
-    replay = Replay(model.copy(), True, recordings.rules)
-    replay.play(find_sources(bag, recordings.choice).stream(bag))
-    return BagSums(learnt_sums(replay.model), replay.all_rejects, replay.steps.expected.extractor,
-                   [f'{bag.path.name}: {note}' for note in bag.notes])
+def evidence_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> Thresholds:
+    """Return the evidence of one bag for the thresholds of the model that learnt from it.
 
-
-def evidence_of_bag(model: ProEMLC, recordings: BagSet, path: Path) -> Thresholds:
-    """Return what one recording says about thresholds to the model that learnt from it.
-
-    Nothing for a journal with events: its evidence came up while it was played.
+    None for a journal with events: its evidence was collected while it was played.
     """
     evidence = Thresholds(model.options.threshold)
-    with BagReader(path, recordings.best_effort) as bag:
+    with bags.open(path) as bag:
         if bag.of_type(EVENT_TYPE):
             return evidence
-    for block in MatchedAnnotations(recordings, path, model):
-        evidence.merge(leave_one_out(model, block.rows, **block.statements()))
+    for block in _steps(bags, path, model).annotation_blocks():
+        evidence.merge(leave_one_out(model, block.rows, **block.learner_arguments()))
     return evidence
 
 
-def check_learnt(total: BagSums) -> None:
-    """Refuse recordings that taught nothing.
-
-    Raises:
-        BagError: There was nothing to learn.
-
-    """
-    if not total.sums.samples:
-        causes = ', '.join(f'{count} {cause}' for cause, count in total.rejects.items())
-        raise BagError(f'the recordings have no annotations that can be learnt; refused: '
-                       f'{causes or "none"}')
+def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
+    evaluation = PrequentialEvaluation(model.copy(), True, bags.rules)
+    evaluation.play(find_sources(bag, bags.topics).stream(bag))
+    return BagSums(learnt_sums(evaluation.model), evaluation.rejects,
+                   evaluation.stream.expected.extractor,
+                   [f'{bag.path.name}: {note}' for note in bag.notes])
 
 
-def trained_model(total: BagSums) -> ProEMLC:
-    """Return the model of added-up recordings; its thresholds are still to be found."""
-    model = ProEMLC.from_sums(total.sums)
-    model.extra['extractor'] = total.extractor
-    return model
+def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:
+    return BagSteps(bags, path, AnnotationStream(bags.rules, model))
+
+
+def _merged(first: Thresholds, second: Thresholds) -> Thresholds:
+    both = first.copy()
+    both.merge(second.copy())
+    return both

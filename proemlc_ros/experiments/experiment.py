@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from proemlc_ros.evaluation.forking import fork_context
+from proemlc_ros.evaluation.bag_steps import fork_context
 from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.baselines import BASELINES, module_of
 from proemlc_ros.experiments.protocol import make_folds

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Queries, the rolling loss and the statistics."""
+"""Queries and statistics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.prequential import RollingHamming
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
-from proemlc_ros.classifier.records import Annotation, QueryReason, StampedVector
+from proemlc_ros.classifier.records import QueryReason, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import Classification
@@ -57,19 +56,6 @@ def test_a_query_has_its_reason_and_the_likeliest_labels():
     assert policy.query(vector._replace(stamp=8), VersionedPrediction(nothing, 0), 1) is None
     assert '0.90' in explain(QueryReason.NOVEL, 0.9, 1.0)
     assert '0.05' in explain(QueryReason.DOUBTFUL, 0.1, 0.05)
-
-
-def test_rolling_hamming_by_hand():
-    rolling = RollingHamming(window=2)
-    assert rolling.loss is None
-    rolling.add(['a'], Annotation(0, ('a', 'b')), ['a', 'b', 'c', 'd'])  # b missed: 1 of 4
-    assert rolling.loss == 1 / 4
-    # c is wrong, new is missed: 2 of 5.
-    rolling.add(['c'], Annotation(0, ('new',)), ['a', 'b', 'c', 'd'])
-    assert rolling.loss == 3 / 9
-    rolling.add(['a', 'b'], Annotation(0, ('a',), ('b',), complete=False), 'abcd')  # b: 1 of 2
-    assert rolling.loss == 3 / 7
-    assert len(rolling) == 2
 
 
 def test_rates_and_latencies():

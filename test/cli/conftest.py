@@ -36,6 +36,6 @@ def samples():
 
 @pytest.fixture
 def bag(tmp_path, samples):
-    """Return the path of a recording of the samples."""
+    """Return the path of a bag of the samples."""
     make_bag(tmp_path / 'bag', samples)
     return tmp_path / 'bag'

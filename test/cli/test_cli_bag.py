@@ -46,7 +46,7 @@ def test_a_csv_file_of_ones_own(proemlc, tmp_path):
 
 @pytest.mark.parametrize(('words', 'text'), [
     (['--pattern', '4+3'], 'introduces 7 labels'),
-    (['--pattern', 'four'], 'no label introduction pattern'),
+    (['--pattern', 'four'], 'not a label introduction pattern'),
 ])
 def test_make_mistakes(proemlc, tmp_path, words, text):
     (tmp_path / 'mine.csv').write_text('a,labels\n1,cup\n')

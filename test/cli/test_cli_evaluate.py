@@ -41,7 +41,7 @@ def test_table_files_and_report_agree(proemlc, bag, tmp_path):
         'cup', 'red', 'robot'}
 
 
-def test_first_appearance_is_in_seconds_of_the_recording(proemlc, bag, samples, tmp_path):
+def test_first_appearance_is_in_seconds_of_the_bag(proemlc, bag, samples, tmp_path):
     proemlc('evaluate', bag, *SMALL, '--json', tmp_path / 'out.json')
     (run,) = json.loads((tmp_path / 'out.json').read_text())['runs']
     robot = next(label for label in run['labels'] if label['name'] == 'robot')
@@ -66,7 +66,7 @@ def test_several_runs_side_by_side(proemlc, bag, samples, tmp_path):
     assert runs[2]['metrics']['hamming'] < runs[0]['metrics']['hamming']
 
 
-def test_a_frozen_model_is_judged_as_it_is(proemlc, bag, samples, tmp_path):
+def test_a_frozen_model_does_not_learn(proemlc, bag, samples, tmp_path):
     model = ProEMLC(hidden_size=20, activation='relu', scaling='none')
     model.learn([v for v, _ in samples[:100]], [labels for _, labels in samples[:100]])
     model.save(tmp_path / 'saved.npz')
@@ -91,8 +91,8 @@ def test_the_exit_code_serves_a_ci(proemlc, bag, option, code):
 
 
 @pytest.mark.parametrize(('words', 'text'), [
-    (['--fail-above', 'beauty=1'], "'beauty' is no measure"),
-    (['--fail-above', 'hamming=low'], 'MEASURE=VALUE'),
+    (['--fail-above', 'beauty=1'], "unknown metric 'beauty'; choose from hamming, "),
+    (['--fail-above', 'hamming=low'], 'METRIC=VALUE'),
     (['--set', 'size=3'], "'size=3' is not a setting"),
     (['--hidden-size', '0'], 'hidden_size'),
     (['--model', 'none.npz'], 'none.npz'),
@@ -103,7 +103,7 @@ def test_the_exit_code_serves_a_ci(proemlc, bag, option, code):
     (['--compare', 'gone.npz'], 'gone.npz'),
     (['--html', '/nonexistent/folder/x.html'], '/nonexistent/folder'),
 ])
-def test_mistakes_are_one_line(proemlc, bag, words, text):
+def test_errors_are_one_line(proemlc, bag, words, text):
     code, _, err = proemlc('evaluate', bag, *words)
     assert code == 1
     assert text in err and len(err.splitlines()) == 1
@@ -118,7 +118,7 @@ def test_nothing_to_compare_with(proemlc, shared, tmp_path):
     assert len((tmp_path / 'p.csv').read_text().splitlines()) == 278
 
 
-def test_what_is_wrong_with_a_recording_is_told(proemlc, bag):
+def test_defects_of_a_bag_are_noted(proemlc, bag):
     (bag / 'metadata.yaml').unlink()
     code, _, err = proemlc('evaluate', bag, *SMALL)
     assert code == 1 and '--best-effort' in err

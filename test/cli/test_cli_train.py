@@ -13,7 +13,7 @@ SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
 
 @pytest.fixture
 def parts(tmp_path, samples):
-    """Return the paths of two recordings; only the second shows "robot"."""
+    """Return the paths of two bags; only the second shows "robot"."""
     for name, part in (('one', samples[:150]), ('two', samples[150:])):
         make_bag(tmp_path / name, part)
     return [tmp_path / 'one', tmp_path / 'two']
@@ -23,7 +23,7 @@ def test_a_fleet_equals_one_robot(proemlc, parts, samples, tmp_path):
     for path in parts:
         assert proemlc('train', path, '-o', f'{path}.npz', *SMALL)[0] == 0
     code, out, err = proemlc('train', *parts, '-o', tmp_path / 'all.npz', *SMALL)
-    assert (code, err) == (0, '') and '300 samples from 2 recordings, 3 labels' in out
+    assert (code, err) == (0, '') and '300 samples from 2 bags, 3 labels' in out
     code, out, _ = proemlc('merge', *(f'{path}.npz' for path in parts), '-o',
                            tmp_path / 'merged.npz')
     assert code == 0 and '2 models, 300 samples, 3 labels' in out
@@ -60,7 +60,7 @@ def test_dask_from_the_command_line(proemlc, parts, samples, tmp_path):
     (['--model', 'none.npz'], 'none.npz'),
     (['--activation', 'magic'], 'magic'),
 ])
-def test_train_mistakes(proemlc, bag, tmp_path, words, text):
+def test_train_errors(proemlc, bag, tmp_path, words, text):
     code, _, err = proemlc('train', bag, '-o', tmp_path / 'm.npz', *words)
     assert code == 1 and text in err and len(err.splitlines()) == 1
     assert not (tmp_path / 'm.npz').exists()

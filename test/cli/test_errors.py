@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes at the command line: each is told in a line or two that name it; no traceback."""
+"""Errors at the command line: each is reported in a line or two that name it; no traceback."""
 
 import zipfile
 
@@ -13,31 +13,31 @@ from proemlc_ros.core import ProEMLC
 TABLE = 'x,y,label:cup,label:red\n' + '0.5,1.5,1,0\n0.1,0.2,0,1\n' * 10
 
 # The words after `proemlc`, and what the message must name.
-MISTAKES = {
+ERRORS = {
     'no command': ('', 'COMMAND'),
     'unknown command': ('fly', "'fly'"),
     'unknown option': ('info --colour red.npz', '--colour'),
     'no path': ('info', 'PATH'),
     'missing model': ('info nowhere.npz', 'nowhere.npz'),
-    'missing recording': ('info nowhere', 'nowhere'),
-    'recording that is a text file': ('info table.csv', 'table.csv'),
-    'empty folder as recording': ('info empty', 'empty'),
+    'missing bag': ('info nowhere', 'nowhere'),
+    'bag that is a text file': ('info table.csv', 'table.csv'),
+    'empty folder as bag': ('info empty', 'empty'),
     'text as model': ('info text.npz', 'text.npz'),
     'foreign archive as model': ('info foreign.npz', 'foreign.npz'),
     'cut model': ('info cut.npz', 'cut.npz'),
     'folder as model': ('info folder.npz', 'folder.npz'),
     'evaluate nothing': ('evaluate', 'BAG'),
-    'evaluate a missing recording': ('evaluate nowhere', 'nowhere'),
-    'evaluate a model as recording': ('evaluate good.npz', 'good.npz'),
+    'evaluate a missing bag': ('evaluate nowhere', 'nowhere'),
+    'evaluate a model as bag': ('evaluate good.npz', 'good.npz'),
     'evaluate with unknown activation': ('evaluate bag --activation cubic', 'cubic'),
     'evaluate with no neurons': ('evaluate bag --hidden-size 0', 'hidden_size'),
     'evaluate with half a neuron': ('evaluate bag --hidden-size 0.5', '0.5'),
     'evaluate with negative ridge': ('evaluate bag --ridge -1', 'ridge'),
     'evaluate with unknown setting': ('evaluate bag --set colour=red', 'colour'),
     'evaluate with wrong type of setting': ('evaluate bag --set bias=maybe', 'maybe'),
-    'evaluate an unknown measure': ('evaluate bag --fail-above beauty=1', 'beauty'),
-    'evaluate a bar without value': ('evaluate bag --fail-above hamming', 'MEASURE=VALUE'),
-    'evaluate against no number': ('evaluate bag --fail-below f1=nan', 'MEASURE=VALUE'),
+    'evaluate an unknown metric': ('evaluate bag --fail-above beauty=1', 'beauty'),
+    'evaluate a limit without value': ('evaluate bag --fail-above hamming', 'METRIC=VALUE'),
+    'evaluate against no number': ('evaluate bag --fail-below f1=nan', 'METRIC=VALUE'),
     'evaluate into a missing folder': ('evaluate bag --json no/where.json', 'no'),
     'evaluate with model and settings': ('evaluate bag --model good.npz --seed 1', '--model'),
     'evaluate a model of another width': ('evaluate bag --model good.npz', 'wrong_width'),
@@ -60,7 +60,7 @@ MISTAKES = {
     'train with workers alone': ('train bag -o m.npz --workers 3', '--engine dask'),
     'train with no scheduler': (
         'train bag -o m.npz --engine dask --scheduler nonsense:x', 'nonsense'),
-    'train where all is refused': ('train bag -o m.npz --model good.npz', '10 wrong_width'),
+    'train where all is rejected': ('train bag -o m.npz --model good.npz', '10 wrong_width'),
     'train with unknown engine': ('train bag -o m.npz --engine steam', 'steam'),
     'train with no workers': ('train bag -o m.npz --engine dask --workers 0', '--workers'),
     'merge a missing model': ('merge good.npz nowhere.npz -o m.npz', 'nowhere.npz'),
@@ -87,7 +87,7 @@ MISTAKES = {
     'paper with no pattern at all': ('paper table.csv --methods ours --pattern x', "'x'"),
     'bag without action': ('bag', 'ACTION'),
     'make from a missing file': ('bag make nowhere.csv -o new', 'nowhere.csv'),
-    'make onto an existing recording': ('bag make table.csv -o bag', 'bag'),
+    'make onto an existing bag': ('bag make table.csv -o bag', 'bag'),
     'make with a wrong pattern': ('bag make table.csv -o new --pattern 5', "'5'"),
     'make with unknown storage': ('bag make table.csv -o new --storage paper', 'paper'),
     'make with a negative seed': ('bag make table.csv -o new --seed -1', '--seed'),
@@ -97,10 +97,10 @@ MISTAKES = {
     'annotate an unknown topic': ('bag annotate bag spans.csv --topic /no -o new', '/no'),
     'annotate the annotations': (
         'bag annotate bag spans.csv --topic /proemlc/annotations -o new', 'of annotations'),
-    'annotate into the recording': ('bag annotate bag spans.csv -o bag/new', 'bag/new'),
-    'annotate onto an existing recording': ('bag annotate bag spans.csv -o bag', 'bag'),
+    'annotate into the bag': ('bag annotate bag spans.csv -o bag/new', 'bag/new'),
+    'annotate onto an existing bag': ('bag annotate bag spans.csv -o bag', 'bag'),
     'annotate with the end before the start': ('bag annotate bag back.csv -o new', 'back.csv'),
-    'play a missing recording': ('bag play nowhere', 'nowhere'),
+    'play a missing bag': ('bag play nowhere', 'nowhere'),
     'play backwards': ('bag play bag --rate -1', '--rate'),
     'demo at no rate': ('demo --rate 0', '--rate'),
     'demo with a negative seed': ('demo --seed -1', '--seed'),
@@ -111,9 +111,9 @@ MISTAKES = {
 
 
 @pytest.fixture(scope='module')
-def desk(tmp_path_factory, module_samples):
+def folder_of_files(tmp_path_factory, module_samples):
     """Return a folder with good files, and with every kind of bad one."""
-    folder = tmp_path_factory.mktemp('desk')
+    folder = tmp_path_factory.mktemp('files')
     make_bag(folder / 'bag', module_samples)
     for name, seed in (('good', 0), ('other', 1)):
         model = ProEMLC(hidden_size=5, activation='relu', scaling='none', seed=seed)
@@ -141,21 +141,21 @@ def module_samples():
     return [([float(number)] * 6, ('cup',) if number % 2 else ()) for number in range(10)]
 
 
-@pytest.mark.parametrize('words, named', MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_told_in_a_line_or_two(words, named, desk, monkeypatch, capsys):
-    monkeypatch.chdir(desk)
-    before = {path: path.stat().st_mtime_ns for path in desk.rglob('*')}
+@pytest.mark.parametrize('words, named', ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_is_one_line_or_two(words, named, folder_of_files, monkeypatch, capsys):
+    monkeypatch.chdir(folder_of_files)
+    before = {path: path.stat().st_mtime_ns for path in folder_of_files.rglob('*')}
     try:
         code = main(words.split())
     except SystemExit as ended:  # by argparse
         code = ended.code
-    told = capsys.readouterr().err
+    written = capsys.readouterr().err
     # argparse prints its usage first.
-    lines = told.splitlines()
+    lines = written.splitlines()
     start = max(at for at, line in enumerate(lines) if line.startswith('proemlc'))
     message = '\n'.join(lines[start:])
-    assert code in (1, 2), told
-    assert 'Traceback' not in told
-    assert len(lines) - start <= 2, told
+    assert code in (1, 2), written
+    assert 'Traceback' not in written
+    assert len(lines) - start <= 2, written
     assert named in message
-    assert {path: path.stat().st_mtime_ns for path in desk.rglob('*')} == before
+    assert {path: path.stat().st_mtime_ns for path in folder_of_files.rglob('*')} == before

@@ -78,23 +78,23 @@ def test_a_missing_file_is_one_line(run_command, capsys):
     assert capsys.readouterr().err == 'proemlc: /no/such/file: No such file or directory\n'
 
 
-@pytest.mark.parametrize('error, told', [
+@pytest.mark.parametrize('error, line', [
     (ProEMLCError('bad file:\n  in line 1\n    ^'), 'bad file: in line 1 ^'),
     (OSError(28, 'No space left on device'), 'No space left on device'),
     (OSError(21, 'Is a directory', '.x.tmp', None, 'x'), 'x: Is a directory'),
     (MemoryError('Unable to allocate 8 TiB'), 'not enough memory: Unable to allocate 8 TiB'),
     (MemoryError(), 'not enough memory: try smaller settings')])
-def test_what_goes_wrong_outside_is_one_line(run_command, capsys, error, told):
+def test_errors_of_the_system_are_one_line(run_command, capsys, error, line):
     assert run_command(raising(error)) == 1
-    assert capsys.readouterr().err == f'proemlc: {told}\n'
+    assert capsys.readouterr().err == f'proemlc: {line}\n'
 
 
-def test_a_missing_library_names_how_to_get_it(run_command, capsys):
+def test_a_missing_library_is_named_with_its_installation(run_command, capsys):
     assert run_command(raising(ModuleNotFoundError('x', name='sklearn.svm'))) == 1
     assert "pip install 'proemlc_ros[experiments]'" in capsys.readouterr().err
 
 
-def test_a_fault_of_the_program_is_not_hidden(run_command):
+def test_a_defect_of_the_program_is_not_hidden(run_command):
     with pytest.raises(ModuleNotFoundError):
         run_command(raising(ModuleNotFoundError('x', name='proemlc_ros.nonsense')))
     with pytest.raises(ZeroDivisionError):
@@ -118,7 +118,7 @@ def test_a_reader_that_goes_away_is_no_error():
     assert (done.returncode, done.stderr) == (141, '')
 
 
-def test_unknown_command_is_refused(capsys):
+def test_an_unknown_command_is_an_error(capsys):
     with pytest.raises(SystemExit, match='2'):
         cli.main(['fly'])
     assert 'invalid choice' in capsys.readouterr().err

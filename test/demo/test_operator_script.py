@@ -8,7 +8,7 @@ import pytest
 from proemlc_ros.demo.batch_comparison import BatchComparison
 from proemlc_ros.demo.curriculum import Curriculum
 from proemlc_ros.demo.display import Display, status_line
-from proemlc_ros.demo.losses import StreamLosses, rolling_mean
+from proemlc_ros.demo.losses import WINDOW, StreamLosses
 from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript
 from proemlc_ros.demo.report import write_report
 from proemlc_ros.demo.run_log import OperatorMistake, RunLog, read_session
@@ -87,8 +87,13 @@ def test_curves_cover_what_was_taught():
     assert outcome.introductions()[:2] == [(0, 'cup'), (20, 'book')]
 
 
-def test_rolling_mean():
-    assert rolling_mean(np.array([1.0, 0, 0, 0]), 2).tolist() == [1, 0.5, 0, 0]
+def test_a_curve_looks_back_over_its_window():
+    def wrong_at_first(picture):
+        return picture.objects if picture.number else {'cup'}.difference(picture.objects)
+
+    _, losses = StreamLosses(CURRICULUM, watched(wrong_at_first).records).label_curve('cup')
+    assert losses[:WINDOW].tolist() == [1 / number for number in range(1, WINDOW + 1)]
+    assert not losses[WINDOW:].any()
 
 
 def test_the_diary_comes_back_and_becomes_a_report(tmp_path):

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Samples and recordings for the tests of evaluation."""
+"""Samples and bags for the tests of evaluation."""
 
 import numpy as np
 import pytest
@@ -32,6 +32,6 @@ def samples():
 
 @pytest.fixture
 def bag(tmp_path, samples):
-    """Return the path of a recording of the samples."""
+    """Return the path of a bag of the samples."""
     make_bag(tmp_path / 'bag', samples)
     return tmp_path / 'bag'

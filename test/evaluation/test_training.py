@@ -1,49 +1,25 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training on recordings: equal to learning by hand, however the recordings are split."""
+"""Training on bags: equal to learning by hand, however the samples are split."""
 
-import os
-import signal
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from split_bags import DRAWN, RELU, assert_same, write_parts
 
 from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import BagError, TrainingError
+from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import training
-from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend, train
-from proemlc_ros.evaluation.runs import BagSet
-
-RELU = {'hidden_size': 40, 'activation': 'relu', 'scaling': 'none'}
-DRAWN = {'hidden_size': 40, 'activation': 'rbf', 'scaling': 'standard'}
-
-
-def write_parts(folder, samples, ends):
-    """Write the samples to recordings that end at the given numbers."""
-    paths, start = [], 0
-    for end in (*ends, len(samples)):
-        paths.append(folder / f'part_{start}_{end}')
-        make_bag(paths[-1], samples[start:end], start=(start + 1) * 10**9)
-        start = end
-    return paths
-
-
-def assert_same(one, other, rows, tolerance=1e-8):
-    assert sorted(one.labels) == sorted(other.labels)
-    columns = [other.labels.index(name) for name in one.labels]
-    np.testing.assert_allclose(
-        one.scores(rows), other.scores(rows)[:, columns], atol=tolerance)
-    assert one.samples == other.samples
-    assert dict(zip(one.labels, one.counts, strict=True)) == dict(
-        zip(other.labels, other.counts, strict=True))
+from proemlc_ros.evaluation.backends import LocalBackend
+from proemlc_ros.evaluation.bag_steps import BagSet
+from proemlc_ros.evaluation.training import train
 
 
 @pytest.mark.parametrize('settings', [RELU, DRAWN])
-def test_any_split_gives_the_model_taught_by_hand(tmp_path, samples, settings):
+def test_any_split_gives_the_model_learnt_by_hand(tmp_path, samples, settings):
     rows, labels = [v for v, _ in samples], [names for _, names in samples]
     by_hand = ProEMLC(**settings)
     by_hand.learn(np.array(rows), labels)
@@ -57,14 +33,14 @@ def test_any_split_gives_the_model_taught_by_hand(tmp_path, samples, settings):
         assert total.rejects == {}
 
 
-def test_the_order_of_recordings_does_not_matter(tmp_path, samples):
+def test_the_order_of_bags_does_not_matter(tmp_path, samples):
     paths = write_parts(tmp_path, samples, (50, 200, 300))
     first, _ = train(BagSet(paths), RELU, LocalBackend())
     second, _ = train(BagSet(paths[::-1]), RELU, LocalBackend())
     assert_same(first, second, [v for v, _ in samples])
 
 
-def test_a_saved_model_learns_on(tmp_path, samples):
+def test_a_saved_model_continues(tmp_path, samples):
     paths = write_parts(tmp_path, samples, (150,))
     start, _ = train(BagSet(paths[:1]), RELU, LocalBackend())
     more, _ = train(BagSet(paths[1:]), RELU, LocalBackend(), start)
@@ -85,7 +61,7 @@ def test_incomplete_annotations_and_rejects(tmp_path, samples):
     assert model.extra['extractor'] == 'maker/1'
 
 
-def test_different_extractors_are_refused(tmp_path, samples):
+def test_different_extractors_are_rejected(tmp_path, samples):
     for name in ('a/1', 'b/1'):
         make_bag(tmp_path / name[0], samples[:20], extractor=name)
     with pytest.raises(BagError, match='different extractors'):
@@ -112,61 +88,3 @@ def test_memory_does_not_depend_on_the_number_of_samples(tmp_path, samples):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] * 1.1
-
-
-@pytest.fixture(scope='module')
-def cluster():
-    """Return an engine with two worker processes."""
-    pytest.importorskip('distributed', reason='needs dask.distributed')
-    engine = DaskBackend(workers=2)
-    yield engine
-    engine.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('settings', [RELU, DRAWN])
-def test_dask_equals_one_process(tmp_path, samples, cluster, settings):
-    paths = write_parts(tmp_path, samples, (30, 90, 200, 333))
-    here, _ = train(BagSet(paths), settings, LocalBackend())
-    there, total = train(BagSet(paths), settings, cluster)
-    assert_same(here, there, [v for v, _ in samples])
-    np.testing.assert_allclose(here.thresholds, there.thresholds)
-    assert total.sums.samples == 400
-
-
-def slow_sums(model, recordings, path):
-    """Add up a recording so slowly that a worker can be killed meanwhile."""
-    time.sleep(1.0)
-    return training.sums_of_bag(model, recordings, path)
-
-
-@pytest.mark.slow
-def test_a_lost_worker_costs_nothing(tmp_path, samples, monkeypatch):
-    """Kill -9 one of two workers midway: its work is done again, and nothing counts twice."""
-    pytest.importorskip('distributed', reason='needs dask.distributed')
-    paths = write_parts(tmp_path, samples, (50, 100, 150, 200, 250, 300, 350))
-    here, _ = train(BagSet(paths), RELU, LocalBackend())
-    killed = []
-
-    def kill_one(_):
-        if not killed:
-            pids = engine.client.run(os.getpid)
-            killed.append(next(iter(pids.values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    engine = DaskBackend(workers=2, progress=kill_one)
-    monkeypatch.setattr('proemlc_ros.evaluation.backends.sums_of_bag', slow_sums)
-    try:
-        there, total = train(BagSet(paths), RELU, engine)
-    finally:
-        engine.close()
-    assert killed
-    assert total.sums.samples == 400
-    assert_same(here, there, [v for v, _ in samples])
-
-
-def test_a_scheduler_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr('proemlc_ros.evaluation.backends.CONNECT_TIMEOUT', 2)
-    pytest.importorskip('distributed', reason='needs dask.distributed')
-    with pytest.raises(TrainingError, match='does not answer'):
-        DaskBackend('tcp://127.0.0.1:9')

@@ -18,11 +18,10 @@ from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import make_bag
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.cli.main import main
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
-from proemlc_ros.evaluation.outcomes import OutcomeTally
 from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.nodes.bag_player import BagPlayer
 from proemlc_ros.stamps import stamp_of
@@ -108,12 +107,13 @@ def scene_samples(shared, count):
 
 def straight(samples):
     """Predict and learn straight from the arrays."""
-    model, tally, said = ProEMLC(**SETTINGS), OutcomeTally(), []
+    model, metrics, said = ProEMLC(**SETTINGS), PrequentialMetrics(), []
     for values, labels in samples:
         said.append(model.classify(values))
-        tally.add(said[-1].labels, Annotation(1, labels), dict.fromkeys(model.labels), 1)
+        metrics.add(said[-1].labels, labels,
+                    JudgedLabels.by_annotation(labels, (), True, model.labels))
         model.learn(values, labels)
-    return said, tally.metrics()
+    return said, metrics.values()
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_scene_live_offline_and_straight(ros, start_process, tmp_path, shared):
     rows, run = evaluated(tmp_path / 'scene', tmp_path)
     said, metrics = straight(samples)
     assert len(live) == len(rows) == len(said) == len(samples)
-    tally = OutcomeTally()
+    live_metrics = PrequentialMetrics()
     for stamp, row, expected, (_, labels) in zip(sorted(live), rows, said, samples, strict=True):
         prediction = live[stamp]
         scores = json.loads(row['scores'])
@@ -134,8 +134,9 @@ def test_scene_live_offline_and_straight(ros, start_process, tmp_path, shared):
         # Messages carry float32.
         np.testing.assert_allclose(prediction.scores, expected.scores, atol=1e-6)
         np.testing.assert_allclose(list(scores.values()), expected.scores, atol=1e-9)
-        tally.add(prediction.labels, Annotation(1, labels), dict.fromkeys(expected.names), 1)
-    assert tally.metrics() == metrics == run['metrics']
+        live_metrics.add(prediction.labels, labels,
+                         JudgedLabels.by_annotation(labels, (), True, expected.names))
+    assert live_metrics.values() == metrics == run['metrics']
     check_journal(tmp_path / 'models' / 'journal', tmp_path, len(samples), metrics)
 
 

@@ -61,7 +61,7 @@ class Canvas:
         self, title: str, x_range: tuple[float, float], y_range: tuple[float, float],
         size: tuple[int, int] = (720, 300), left: int = 64,
     ) -> None:
-        """Begin a picture."""
+        """Start a picture."""
         self.width, self.height = size
         self._title = title
         self._x, self._y = x_range, y_range
@@ -148,7 +148,7 @@ class Canvas:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
             f'role="img" aria-label="{escape(self._title, quote=True)}" '
-            # A small picture is not to fill a wide page.
+            # A small picture must not fill a wide page.
             f'style="max-width:{1.4 * self.width:.0f}px">'
             f'<title>{title}</title>{_STYLE}'
             f'<text class="title" x="{min(self._box[0], 64)}" y="18">{title}</text>'

@@ -42,7 +42,7 @@ def line_chart(
         title: Title of the picture.
         x_label: What the x axis shows.
         y_label: What the y axis shows.
-        marks: Moments to mark, such as the introduction of a label.
+        marks: Points to mark, such as the introduction of a label.
         y_range: Lowest and highest y value; None: from zero, or the lowest, to the highest.
 
     Returns:
@@ -68,8 +68,8 @@ def bar_chart(
     """Draw groups of bars.
 
     Args:
-        names: One word a group.
-        values: For each series, one value a group.
+        names: One word per group.
+        values: For each series, one value per group.
         title: Title of the picture.
         y_label: What the y axis shows.
         series: Names of the series for the legend.
@@ -101,7 +101,7 @@ def _draw_marks(canvas: Canvas, marks: Sequence[Mark]) -> None:
     for mark in marks:
         x = canvas.x(mark.x)
         canvas.line(x, top, x, bottom, 'mark')
-        # Words go to the first of three lines where they do not cover another's.
+        # Text goes to the first of three lines where it does not cover another mark's.
         for row, start in enumerate(free_from):
             if x >= start:
                 canvas.text(x + 3, top + 10 + 13 * row, mark.text)

@@ -26,7 +26,7 @@ th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid #888}
 
 
 class Page:
-    """A report under construction; all words given to it are shown as plain text.
+    """A report under construction; all text given to it is shown as plain text.
 
     Args:
         title: Title of the report.
@@ -40,7 +40,7 @@ class Page:
     """
 
     def __init__(self, title: str, note: str = '') -> None:
-        """Begin a report."""
+        """Start a report."""
         self._title = title
         self._parts = [f'<h1>{escape(title)}</h1><p class="note">{escape(note)}</p>']
 

@@ -1,28 +1,23 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report of runs over recordings."""
+"""The results of evaluations as tables and as an HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from proemlc_ros.evaluation.report import Mark, Page, Series, heat_map, line_chart
-from proemlc_ros.evaluation.result import Result
+from proemlc_ros.evaluation.results import METRICS, EvaluationResult
 
-MEASURES = {
-    'hamming': 'Hamming loss', 'subset_accuracy': 'subset accuracy', 'accuracy': 'accuracy',
-    'precision': 'precision', 'recall': 'recall', 'f1': 'example F1', 'micro_f1': 'micro F1',
-    'macro_f1': 'macro F1',
-}
 _MOST_CONFUSED = 30
 
 
-def replay_page(results: Sequence[Result], bags: Sequence[str], note: str) -> Page:
-    """Return the report of one or more runs over the same recordings.
+def results_page(results: Sequence[EvaluationResult], bags: Sequence[str], note: str) -> Page:
+    """Return the report of one or more runs over the same bags.
 
     Args:
         results: The runs.
-        bags: Names of the recordings.
+        bags: Names of the bags.
         note: Date and version.
 
     """
@@ -35,12 +30,12 @@ def replay_page(results: Sequence[Result], bags: Sequence[str], note: str) -> Pa
     return page
 
 
-def comparison_table(results: Sequence[Result]) -> tuple[list[str], list[list[object]]]:
-    """Return header and rows of the measures, one column a run."""
-    header = ['measure', *(result.name for result in results)]
+def comparison_table(results: Sequence[EvaluationResult]) -> tuple[list[str], list[list[object]]]:
+    """Return header and rows of the metrics, one column per run."""
+    header = ['metric', *(result.name for result in results)]
     rows: list[list[object]] = [
         [title, *(result.metrics.get(key, float('nan')) for result in results)]
-        for key, title in MEASURES.items()
+        for key, title in METRICS.items()
     ]
     rows.append(['annotations', *(result.samples for result in results)])
     rows.append(['labels', *(sum(1 for one in result.labels if one.support)
@@ -51,8 +46,8 @@ def comparison_table(results: Sequence[Result]) -> tuple[list[str], list[list[ob
     return header, rows
 
 
-def label_table(result: Result) -> tuple[list[str], list[list[object]]]:
-    """Return header and rows of how each label fared."""
+def label_table(result: EvaluationResult) -> tuple[list[str], list[list[object]]]:
+    """Return header and rows of the metrics of each label."""
     header = ['label', 'precision', 'recall', 'F1', 'support', 'first seen [s]', 'at annotation']
     rows: list[list[object]] = [
         [one.name, one.precision, one.recall, one.f1, one.support, one.first_seen,
@@ -62,30 +57,30 @@ def label_table(result: Result) -> tuple[list[str], list[list[object]]]:
     return header, rows
 
 
-def loss_chart(results: Sequence[Result]) -> str:
+def loss_chart(results: Sequence[EvaluationResult]) -> str:
     """Draw the loss of all runs, with the introductions of labels in the first."""
     series = []
     for result in results:
-        xs = [point[0] for point in result.curve]
-        series.append(Series(f'{result.name}, so far', xs, [point[2] for point in result.curve]))
+        series.append(Series(f'{result.name}, so far', [point.samples for point in result.curve],
+                             [point.loss_so_far for point in result.curve]))
     if len(results) == 1:
         series.append(Series('lately', *_smoothed(results[0])))
     marks = [Mark(one.first_sample, one.name) for one in results[0].labels if one.support]
     return line_chart(series, 'Hamming loss', 'annotations', 'loss', marks[:40])
 
 
-def _smoothed(result: Result, stretches: int = 60) -> tuple[list[float], list[float]]:
-    """Return the loss over at most so many equal stretches of the stream."""
-    step = max(1, len(result.curve) // stretches)
+def _smoothed(result: EvaluationResult, sections: int = 60) -> tuple[list[float], list[float]]:
+    """Return the loss over about so many equal sections of the stream."""
+    step = max(1, len(result.curve) // sections)
     xs, ys = [], []
     for start in range(0, len(result.curve), step):
         part = result.curve[start:start + step]
-        xs.append(float(part[-1][0]))
-        ys.append(sum(point[1] for point in part) / len(part))
+        xs.append(float(part[-1].samples))
+        ys.append(sum(point.loss for point in part) / len(part))
     return xs, ys
 
 
-def _add_run(page: Page, result: Result, several: bool) -> None:
+def _add_run(page: Page, result: EvaluationResult, several: bool) -> None:
     if several:
         page.heading(result.name)
     page.heading('Labels')
@@ -106,5 +101,5 @@ def _add_run(page: Page, result: Result, several: bool) -> None:
     for note in result.notes:
         page.paragraph(f'Note: {note}')
     if result.rejects:
-        page.heading('Refused')
+        page.heading('Rejected')
         page.table(['cause', 'number'], sorted(result.rejects.items()))

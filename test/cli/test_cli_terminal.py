@@ -1,20 +1,17 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The progress bar and the pictures of the terminal."""
+"""Tables, curves and progress bars on a terminal."""
 
 import io
 
 import pytest
 
-from proemlc_ros.cli import progress
-from proemlc_ros.cli.progress import ProgressBar
-from proemlc_ros.evaluation.report.text import display_width, sparkline, text_table
+from proemlc_ros.cli.terminal import ProgressBar, display_width, sparkline, text_table
 
 
-def test_a_bar_is_drawn_and_wiped_off(monkeypatch):
-    monkeypatch.setattr(progress, '_EVERY', 0.0)
+def test_a_bar_is_drawn_and_erased():
     stream = io.StringIO()
-    with ProgressBar(200, 'reading', shown=True, stream=stream) as bar:
+    with ProgressBar(200, 'reading', shown=True, stream=stream, interval=0.0) as bar:
         bar.advance(50)
         bar.advance(150)
     drawn = stream.getvalue()
@@ -22,10 +19,9 @@ def test_a_bar_is_drawn_and_wiped_off(monkeypatch):
     assert drawn.endswith('\r\x1b[K')
 
 
-def test_a_bar_without_a_known_end(monkeypatch):
-    monkeypatch.setattr(progress, '_EVERY', 0.0)
+def test_a_bar_without_a_known_end():
     stream = io.StringIO()
-    with ProgressBar(0, 'reading', shown=True, stream=stream) as bar:
+    with ProgressBar(0, 'reading', shown=True, stream=stream, interval=0.0) as bar:
         bar.advance(7)
     assert 'reading 7 (' in stream.getvalue()
 
@@ -52,5 +48,8 @@ def test_long_curves_are_averaged():
     assert sparkline(list(range(1000)), 10) == ' ▁▂▃▄▅▅▆▇█'
 
 
-def test_letters_of_two_columns_and_of_none():
-    assert display_width('カ') == 2 and display_width('é') == 1
+@pytest.mark.parametrize(('text', 'columns'), [
+    ('cup', 3), ('カ', 2), ('e\u0301', 1), ('\U0001f916', 2),
+    ('\U0001f469\u200d\U0001f373', 2), ('tab\t', 4)])
+def test_columns_of_a_text(text, columns):
+    assert display_width(text) == columns

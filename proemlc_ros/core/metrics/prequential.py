@@ -1,0 +1,221 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a stream in which each sample is predicted before it is learnt (test-then-train).
+
+The classifier node, the evaluation of bags and the demonstration count with this one class. Only
+labels that an annotation judges count: a partial annotation leaves the labels unknown that it does
+not name, and a label that an annotation introduces counts as missed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from proemlc_ros.core.metrics.loss_curve import LossCurve
+from proemlc_ros.errors import ParameterError
+
+
+class JudgedLabels(NamedTuple):
+    """The labels of one sample whose truth is known.
+
+    Attributes:
+        names: Their names; None: all labels.
+        size: How many they are.
+
+    """
+
+    names: frozenset[str] | None
+    size: int
+
+    @classmethod
+    def only(cls, names: Iterable[str]) -> JudgedLabels:
+        """Judge some labels alone."""
+        judged = frozenset(names)
+        return cls(judged, len(judged))
+
+    @classmethod
+    def by_annotation(cls, present: Iterable[str], absent: Iterable[str], complete: bool,
+                      known: Collection[str]) -> JudgedLabels:
+        """Return what an annotation judges.
+
+        Args:
+            present: Labels that it names as present.
+            absent: Labels that it names as absent.
+            complete: Whether it judges all other known labels as well.
+            known: Labels that were known when the prediction was made.
+
+        """
+        named = frozenset((*present, *absent))
+        if not complete:
+            return cls(named, len(named))
+        return cls(None, len(known) + len(named.difference(known)))
+
+    def among(self, names: Iterable[str]) -> Iterable[str]:
+        """Return those of the names that are judged."""
+        judged = self.names
+        return names if judged is None else [name for name in names if name in judged]
+
+
+@dataclass(slots=True)
+class LabelCounts:
+    """How one label was predicted.
+
+    Attributes:
+        hits: Samples in which it was present and predicted.
+        misses: Samples in which it was present, but not predicted.
+        false_alarms: Samples in which it was predicted, but absent.
+        first_sample: Number of the first sample with it, from 1; 0: none yet.
+        first_time: Time of that sample, in nanoseconds.
+        mistaken_for: Labels that were wrongly predicted where it was missed, with their numbers.
+
+    """
+
+    hits: int = 0
+    misses: int = 0
+    false_alarms: int = 0
+    first_sample: int = 0
+    first_time: int = 0
+    mistaken_for: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def support(self) -> int:
+        """Number of samples with the label."""
+        return self.hits + self.misses
+
+    @property
+    def precision(self) -> float:
+        """Share of the predictions that were right; 0 without predictions."""
+        return self.hits / max(1, self.hits + self.false_alarms)
+
+    @property
+    def recall(self) -> float:
+        """Share of the samples with the label that were predicted; 0 without such samples."""
+        return self.hits / max(1, self.support)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return 2 * self.hits / max(1, 2 * self.hits + self.false_alarms + self.misses)
+
+
+class PrequentialMetrics:
+    """Multi-label metrics of a stream, in memory that depends on the number of labels alone.
+
+    Args:
+        window: Samples that `loss` covers, the latest ones; None: all.
+
+    Attributes:
+        labels: Counts by label.
+        curve: Hamming loss over the whole stream.
+
+    Raises:
+        ParameterError: The window is not an integer of at least 1.
+
+    >>> metrics = PrequentialMetrics()
+    >>> metrics.add(['cup'], ['cup', 'red'], JudgedLabels.only(['cup', 'red', 'robot', 'wall']))
+    >>> metrics.loss, metrics.values()['recall']
+    (0.25, 0.5)
+
+    """
+
+    def __init__(self, window: int | None = None) -> None:
+        """Start without samples."""
+        if window is not None and (type(window) is not int or window < 1):
+            raise ParameterError(f'window is {window!r}; it must be an integer of at least 1')
+        self.labels: dict[str, LabelCounts] = defaultdict(LabelCounts)
+        self.curve = LossCurve()
+        # Wrong and judged labels of each sample in the window, and of all that `loss` covers.
+        self._window: deque[tuple[int, int]] = deque(maxlen=window or 0)
+        self._wrong = self._judged = 0
+        # How many samples had so many hits, labels present, and labels predicted.
+        self._sizes: Counter[tuple[int, int, int]] = Counter()
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return self.curve.samples
+
+    @property
+    def loss(self) -> float | None:
+        """Hamming loss of the window, or of the whole stream; None before the first sample."""
+        return self._wrong / self._judged if self._judged else None
+
+    def add(self, predicted: Iterable[str], present: Iterable[str], judged: JudgedLabels,
+            time: int = 0) -> None:
+        """Compare a prediction with the annotation that came after it.
+
+        Args:
+            predicted: Labels that were predicted.
+            present: Labels that were present.
+            judged: Labels that count.
+            time: Time of the annotation, in nanoseconds.
+
+        """
+        # Dictionaries are sets that keep their order, which makes the order of results certain.
+        said, truth = dict.fromkeys(judged.among(predicted)), dict.fromkeys(judged.among(present))
+        wrong = [name for name in said if name not in truth]
+        for name in wrong:
+            self.labels[name].false_alarms += 1
+        hits = 0
+        for name in truth:
+            counts = self.labels[name]
+            if not counts.first_sample:
+                counts.first_sample, counts.first_time = self.samples + 1, time
+            if name in said:
+                counts.hits += 1
+                hits += 1
+            else:
+                counts.misses += 1
+                for other in wrong:
+                    counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + 1
+        self._sizes[hits, len(truth), len(said)] += 1
+        self._add_loss(len(truth) - hits + len(wrong), judged.size)
+
+    def add_block(self, predicted: Sequence[Iterable[str]], present: Sequence[Iterable[str]],
+                  judged: Sequence[JudgedLabels], times: Sequence[int]) -> None:
+        """Add samples, as `add` does; each argument has one entry per sample."""
+        for sample in zip(predicted, present, judged, times, strict=True):
+            self.add(*sample)
+
+    def values(self) -> dict[str, float]:
+        """Return the metrics of the whole stream by name; empty before the first sample.
+
+        Macro F1 is the mean over the labels that were present.
+        """
+        if not self.samples:
+            return {}
+        hits = sum(counts.hits for counts in self.labels.values())
+        wrong = sum(counts.misses + counts.false_alarms for counts in self.labels.values())
+        scores = [counts.f1 for counts in self.labels.values() if counts.support]
+        return {
+            'hamming': self.curve.points()[-1].loss_so_far,
+            **self._example_based(),
+            'micro_f1': 2 * hits / max(1, 2 * hits + wrong),
+            'macro_f1': sum(scores) / max(1, len(scores)),
+        }
+
+    def _example_based(self) -> dict[str, float]:
+        """Average over samples; a sample without labels, and predicted so, counts as right."""
+        sums = dict.fromkeys(('subset_accuracy', 'accuracy', 'precision', 'recall', 'f1'), 0.0)
+        for (hits, present, predicted), samples in sorted(self._sizes.items()):
+            either = present + predicted - hits
+            sums['subset_accuracy'] += samples * (hits == either)
+            sums['accuracy'] += samples * (hits / either if either else 1.0)
+            sums['precision'] += samples * (hits / predicted if predicted else float(not present))
+            sums['recall'] += samples * (hits / present if present else float(not predicted))
+            sums['f1'] += samples * (2 * hits / (present + predicted) if either else 1.0)
+        return {name: total / self.samples for name, total in sums.items()}
+
+    def _add_loss(self, wrong: int, judged: int) -> None:
+        self.curve.add(wrong, judged)
+        window = self._window
+        if window.maxlen and len(window) == window.maxlen:
+            oldest_wrong, oldest_judged = window[0]
+            self._wrong -= oldest_wrong
+            self._judged -= oldest_judged
+        window.append((wrong, judged))
+        self._wrong += wrong
+        self._judged += judged

@@ -1,0 +1,229 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Prequential evaluation of a model on bags: predict, compare, learn."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proemlc_ros.bags.sources import BagRecord
+from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.classifier.statistics import LatencyWindow
+from proemlc_ros.classifier.undo import UndoEntry
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.core import Classification, ProEMLC
+from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
+from proemlc_ros.errors import ProEMLCError, cause_of
+from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
+from proemlc_ros.evaluation.bag_steps import BagSet
+from proemlc_ros.evaluation.results import EvaluationResult, label_results
+
+# Annotations that an event can undo, as in the node.
+UNDO_DEPTH = 100
+
+
+class _LearntBlock(NamedTuple):
+    """A block, the number of samples before it, and the labels that each sample introduced."""
+
+    before: int
+    block: AnnotationBlock
+    introduced: list[tuple[str, ...]]
+
+
+class PrequentialEvaluation:
+    """One run of a model over bags.
+
+    Args:
+        model: The classifier; it changes while it learns.
+        learning: Whether it learns, or only predicts.
+        rules: How annotations find their feature vectors.
+        on_prediction: Called with every feature vector and its prediction on arrival.
+
+    Attributes:
+        metrics: Metrics of the predictions.
+        latency: Durations of single predictions.
+        stream: Turns messages into steps.
+
+    """
+
+    def __init__(
+        self, model: ProEMLC, learning: bool = True, rules: MatchingRules | None = None,
+        on_prediction: Callable[[StampedVector, Classification], None] | None = None,
+    ) -> None:
+        """Start with empty buffers."""
+        self.learning = learning
+        self.on_prediction = on_prediction
+        self.metrics = PrequentialMetrics()
+        self.latency = LatencyWindow()
+        self.stream = AnnotationStream(rules, model, on_prediction is not None)
+        self._versioned = VersionedModel(model, UNDO_DEPTH)
+        self._rejects: Counter[str] = Counter()
+        self._known: dict[str, None] = dict.fromkeys(model.labels)
+        # Number of the sample from which on a single prediction is timed again.
+        self._next_timing = 0
+        self._recent: deque[_LearntBlock] = deque()
+
+    @property
+    def model(self) -> ProEMLC:
+        """The classifier as it is now."""
+        return self._versioned.learner
+
+    @property
+    def rejects(self) -> Counter[str]:
+        """Numbers of what validation and model rejected, by cause."""
+        return self._rejects + self.stream.rejects
+
+    def play(self, messages: Iterable[tuple[int, BagRecord]]) -> None:
+        """Play one bag to its end; the model keeps what it has learnt for the next one.
+
+        Args:
+            messages: What the bag holds, with the time it was recorded at.
+
+        """
+        for step in self.stream.steps(messages):
+            self.take(step)
+
+    def take(self, step: Step) -> None:
+        """Do one step."""
+        if isinstance(step, AnnotationBlock):
+            self._test_then_train(step)
+        elif isinstance(step, StampedVector):
+            if self.on_prediction is not None:
+                self.on_prediction(step, self.model.classify(step.data))
+        elif self.learning:
+            try:
+                self._repeat(step)
+            except ProEMLCError as error:
+                self._rejects[cause_of(error)] += 1
+
+    def result(self, name: str, start: int, seconds: float, notes: list[str]) -> EvaluationResult:
+        """Return the result of the run.
+
+        Args:
+            name: What distinguishes the run.
+            start: Beginning of the first bag in nanoseconds.
+            seconds: Duration of the run.
+            notes: Defects of the bags.
+
+        """
+        metrics = self.metrics
+        p50, p95 = self.latency.percentiles((50, 95))
+        return EvaluationResult(
+            name, self.model.options.as_dict(), self.learning, metrics.samples,
+            self.stream.vectors, seconds, metrics.values(), label_results(metrics, start),
+            {label: dict(counts.mistaken_for) for label, counts in metrics.labels.items()
+             if counts.mistaken_for},
+            metrics.curve.points(), {'p50': p50, 'p95': p95} if metrics.samples else {},
+            dict(self.rejects), notes + self._stamp_notes())
+
+    def _test_then_train(self, block: AnnotationBlock) -> None:
+        try:
+            self._take_block(block)
+        except ProEMLCError:
+            # The model rejects a block as a whole and is as before; find the samples it means.
+            for place in range(len(block)):
+                try:
+                    self._take_block(block.part(place))
+                except ProEMLCError as error:
+                    self._rejects[cause_of(error)] += 1
+
+    def _take_block(self, block: AnnotationBlock) -> None:
+        before = self.metrics.samples
+        if before >= self._next_timing:
+            self._time_prediction(block.rows[0])
+        if self.learning:
+            predicted = self.model.test_then_train(block.rows, **block.learner_arguments()).labels
+        else:
+            predicted = self.model.predict(block.rows)
+        judged, introduced = self._judge(block)
+        self.metrics.add_block(predicted, block.labels, judged, block.times)
+        if self.learning:
+            self._recent.append(_LearntBlock(before, block, introduced))
+            # The first block goes when those behind it suffice for undoing.
+            while len(self._recent) > 1 and (
+                    self.metrics.samples - self._recent[1].before >= UNDO_DEPTH):
+                self._recent.popleft()
+
+    def _judge(self, block: AnnotationBlock) -> tuple[list[JudgedLabels], list[tuple[str, ...]]]:
+        """Return which labels each annotation judges, and which it introduces."""
+        if all(block.complete) and block.names() <= self._known.keys():
+            return [JudgedLabels(None, len(self._known))] * len(block), [()] * len(block)
+        judged, introduced = [], []
+        for labels, absent, complete in zip(
+                block.labels, block.absent, block.complete, strict=True):
+            judged.append(JudgedLabels.by_annotation(labels, absent, complete, self._known))
+            new: tuple[str, ...] = ()
+            if self.learning:
+                named = labels if complete else labels + absent
+                new = tuple([name for name in named if name not in self._known])
+                self._known.update(dict.fromkeys(new))
+            introduced.append(new)
+        return judged, introduced
+
+    def _time_prediction(self, row: NDArray[np.float32]) -> None:
+        start = time.perf_counter_ns()
+        self.model.classify(row)
+        self.latency.add(time.perf_counter_ns() - start)
+        # Seldom in a long bag: it takes as long as learning several samples.
+        self._next_timing = self.metrics.samples + min(self.metrics.samples // 8, 1000)
+
+    def _repeat(self, event: Event) -> None:
+        """Repeat a change of the model that was made when the bag was recorded."""
+        self._fill_undo_stack()
+        if not self._versioned.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
+            self._rejects['missing_model_file'] += 1
+        self._known = dict.fromkeys(self.model.labels)
+
+    def _fill_undo_stack(self) -> None:
+        """Add the samples learnt since the last event; only events need them."""
+        for before, block, introduced in self._recent:
+            for number, (said, new) in enumerate(
+                    zip(block.annotations(), introduced, strict=True), before + 1):
+                self._versioned.undo_stack.push(UndoEntry(number, said, new))
+        self._recent.clear()
+
+    def _stamp_notes(self) -> list[str]:
+        notes = []
+        buffer = self.stream.matcher.buffer
+        if buffer.duplicates:
+            notes.append(f'{buffer.duplicates} feature vectors had the stamp of another one; '
+                         'the later one counted')
+        if buffer.jumps:
+            notes.append(f'{buffer.jumps} times the stamps jumped back by more than '
+                         f'{buffer.rules.reorder:g} s; annotations could not reach across')
+        return notes
+
+
+def evaluate_bags(
+    bags: BagSet, evaluation: PrequentialEvaluation, name: str, progress: Callable[[int], None],
+) -> EvaluationResult:
+    """Evaluate a model on bags.
+
+    Args:
+        bags: Bags to play.
+        evaluation: The run, with its model.
+        name: What distinguishes the run.
+        progress: Called with the number of messages read since the last call.
+
+    Raises:
+        BagError: A bag cannot be read, or has nothing to compare predictions with.
+
+    """
+    notes: list[str] = []
+    start = 0
+    began = time.perf_counter()
+    for path in bags.paths:
+        steps = bags.steps(path, evaluation.stream, evaluation.on_prediction is None)
+        for step, messages in steps:
+            evaluation.take(step)
+            progress(messages)
+        start = start or steps.start
+        notes += steps.notes
+    return evaluation.result(name, start, time.perf_counter() - began, notes)
