@@ -44,7 +44,7 @@ class StreamLosses:
         self.wrong = mistakes(
             self.pictures, (record.predicted for record in self.records), curriculum.labels)
         self._exam = np.array([picture.exam for picture in self.pictures], bool)
-        self._lesson = np.array([picture.lesson for picture in self.pictures], int)
+        self._lesson = np.array([picture.phase for picture in self.pictures], int)
 
     @property
     def hamming(self) -> float:
@@ -80,7 +80,7 @@ class StreamLosses:
 
     def introductions(self) -> list[tuple[int, str]]:
         """Return the number of the picture at which each label was introduced."""
-        firsts = [next(p.number for p in self.curriculum.pictures if p.lesson == lesson)
+        firsts = [next(p.number for p in self.curriculum.pictures if p.phase == lesson)
                   for lesson in range(len(self.curriculum.labels))]
         return list(zip(firsts, self.curriculum.labels))
 
