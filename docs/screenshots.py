@@ -35,8 +35,9 @@ def main():
     os.environ.setdefault('ROS_DOMAIN_ID', '83')
     with tempfile.TemporaryDirectory() as scratch, Processes(Path(scratch)) as processes:
         Path(scratch, MODEL_FOLDER).mkdir()
-        options = DemoOptions(Path(scratch), Curriculum(0, phase_pictures=40, exam_pictures=40), 15.0,
-                           dashboard=True, port=free_port())
+        curriculum = Curriculum(0, phase_pictures=40, exam_pictures=40)
+        options = DemoOptions(
+            Path(scratch), curriculum, 15.0, dashboard=True, port=free_port())
         start_nodes(options, processes)
         for _ in processes.lines('demo_operator'):
             pass

@@ -155,6 +155,7 @@ def spinning(node: Node, signals: Signals) -> Iterator[Executor]:
     finally:
         stop.set_result(None)
         thread.join()
+        executor.shutdown()
     if failures:
         raise RuntimeError('a callback of the node failed') from failures[0]
 

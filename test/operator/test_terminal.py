@@ -3,6 +3,7 @@
 """What the keys do and what is on the screen, without a terminal."""
 
 import asyncio
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,14 @@ from proemlc_ros.operator.classifier_view import ClassifierView, Health
 from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
-from proemlc_ros.operator.terminal.text import ASCII, clip, columns_of, fit, printable
+from proemlc_ros.operator.terminal.text import (
+    ASCII,
+    character_columns,
+    clip,
+    columns_of,
+    fit,
+    printable,
+)
 from proemlc_ros.operator.terminal.widgets import LABEL_KEYS
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
@@ -228,6 +236,16 @@ def test_help_is_shown_and_any_key_leaves_it(terminal):
     assert not console.helping and console.draft.frozen is None
     type_in(console, 'q')
     assert not console.running
+
+
+@pytest.mark.parametrize('library', ['wcwidth', 'none'])
+def test_columns_of_characters_with_and_without_the_library(library, monkeypatch):
+    if library == 'none':
+        monkeypatch.setitem(sys.modules, 'wcwidth', None)
+    else:
+        pytest.importorskip('wcwidth')
+    columns = character_columns()
+    assert [columns(character) for character in 'a杯\u0301é'] == [1, 2, 0, 1]
 
 
 def test_columns():

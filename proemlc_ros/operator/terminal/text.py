@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
-
-from wcwidth import wcwidth
 
 # Pieces of a line: style and text.
 Line = list[tuple[str, str]]
@@ -27,6 +26,25 @@ class Glyphs:
 
 UNICODE = Glyphs()
 ASCII = Glyphs('#', '.', '|', '+', '-', '*')
+
+
+def character_columns() -> Callable[[str], int]:
+    """Return the function that gives the columns of a character.
+
+    It is exact with the library wcwidth. Without it, which has no rosdep key, the few combining
+    and format characters that Unicode gives no combining class count as one column.
+    """
+    try:
+        from wcwidth import wcwidth
+    except ImportError:
+        return lambda character: (
+            0 if unicodedata.combining(character) else
+            2 if unicodedata.east_asian_width(character) in 'WF' else 1)
+    # -1 marks control characters, which take no column of their own.
+    return lambda character: max(0, int(wcwidth(character)))
+
+
+_columns = character_columns()
 
 
 def columns_of(text: str) -> int:
@@ -78,8 +96,3 @@ def fit(text: str, columns: int) -> str:
     """Return a text of exactly some columns, cut or filled up with spaces."""
     text = clip(text, columns)
     return text + ' ' * (columns - columns_of(text))
-
-
-def _columns(character: str) -> int:
-    # -1 marks control characters, which take no column of their own.
-    return max(0, int(wcwidth(character)))
