@@ -1,7 +1,7 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Takes the pictures of the dashboard for the documentation, from the demonstration's own nodes.
+Takes the pictures of the dashboard for the documentation, from the nodes of the demo.
 
 Run:  ./proemlc run python docs/screenshots.py [FOLDER]     (default: docs/images)
 
@@ -35,12 +35,13 @@ def main():
     os.environ.setdefault('ROS_DOMAIN_ID', '83')
     with tempfile.TemporaryDirectory() as scratch, Processes(Path(scratch)) as processes:
         Path(scratch, MODEL_FOLDER).mkdir()
-        plan = DemoOptions(Path(scratch), Curriculum(0, lesson_pictures=40, exam_pictures=40), 15.0,
-                    dashboard=True, port=free_port())
-        start_nodes(plan, processes)
+        curriculum = Curriculum(0, phase_pictures=40, exam_pictures=40)
+        options = DemoOptions(
+            Path(scratch), curriculum, 15.0, dashboard=True, port=free_port())
+        start_nodes(options, processes)
         for _ in processes.lines('demo_operator'):
             pass
-        take(f'http://127.0.0.1:{plan.port}/', folder)
+        take(f'http://127.0.0.1:{options.port}/', folder)
 
 
 def free_port():

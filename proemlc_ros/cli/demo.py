@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc demo`: a camera, the nodes and an operator who teaches, all over ROS 2."""
+"""`proemlc demo`: a camera, the nodes and an operator, all over ROS 2."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from proemlc_ros.cli.arguments import at_least_one, port, positive, seed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = (
-        'A simulated camera shows a table on which one object after another appears. The feature '
-        'node, the classifier node and a scripted operator learn it, all over ROS 2; the operator '
-        'errs once and takes it back. Leaves a report and a model.')
+        'A simulated camera shows a table on which one object after another appears. A scripted '
+        'operator annotates the pictures, and the feature node and the classifier node learn '
+        'them, all over ROS 2. The operator errs once and undoes it. Writes a report and a model.')
     parser.add_argument('--output', type=Path, default=Path('proemlc_demo'), metavar='DIR',
                         help='folder for report, model and logs (default: %(default)s)')
     parser.add_argument('--seed', type=seed, default=0, metavar='N',
-                        help='another seed, other pictures (default: %(default)s)')
+                        help='seed of the pictures (default: %(default)s)')
     parser.add_argument('--rate', type=positive, metavar='HZ', default=20.0,
-                        help='pictures a second (default: %(default)g)')
+                        help='pictures per second (default: %(default)g)')
     parser.add_argument('--lesson-pictures', type=at_least_one, default=60, metavar='N',
-                        help='pictures in each of the eight lessons (default: %(default)s)')
+                        help='pictures in each of the eight phases (default: %(default)s)')
     parser.add_argument('--exam-pictures', type=at_least_one, default=200, metavar='N',
                         help='pictures in the exam at the end (default: %(default)s)')
     parser.add_argument('--dashboard', action='store_true',
@@ -35,30 +35,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the demonstration and return the exit code."""
+    """Run the demo and return the exit code."""
     if importlib.util.find_spec('rclpy') is None:
         raise ModuleNotFoundError('rclpy is missing', name='rclpy')
     from proemlc_ros.demo.curriculum import Curriculum
-    from proemlc_ros.demo.display import Display
     from proemlc_ros.demo.run import (
         MODEL_FILE,
         MODEL_FOLDER,
         REPORT_FILE,
         DemoOptions,
-        run_session,
+        ProgressDisplay,
+        run_demo,
     )
 
     start = time.monotonic()
     curriculum = Curriculum(
-        args.seed, lesson_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
-    display = Display(curriculum)
+        args.seed, phase_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
+    display = ProgressDisplay(curriculum)
     display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
                  'own, over ROS 2.')
     folder = args.output.resolve()
-    judgement = run_session(
+    comparison = run_demo(
         DemoOptions(folder, curriculum, args.rate, args.dashboard, args.port), display)
-    display.line(f'Exam: Hamming loss {judgement.node:.4f} taught picture by picture, '
-                 f'{judgement.batch:.4f} trained in one batch (ratio {judgement.ratio:.2f}).')
+    display.line(f'Exam: Hamming loss {comparison.node:.4f} learnt picture by picture, '
+                 f'{comparison.batch:.4f} trained in one batch (ratio {comparison.ratio:.2f}).')
     display.line(f'Report: {folder / REPORT_FILE}')
     display.line(f'Model:  {folder / MODEL_FOLDER / MODEL_FILE}')
     display.line(f'Done in {time.monotonic() - start:.0f} s.')

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the camera shows and the operator teaches, picture by picture, known to both by number."""
+"""What the camera shows and the operator annotates, picture by picture, known by number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from proemlc_ros.demo.tabletop import OBJECTS, Image, draw_scene
 
-# How likely an object lies on the table; the one that a lesson introduces is there more often.
+# Probability that an object lies on the table; the one that a phase introduces is likelier.
 USUAL = 0.35
 NEW = 0.6
 
@@ -22,23 +22,23 @@ class ScenePicture:
     """One picture of the stream, and the truth about it."""
 
     number: int
-    lesson: int
-    """Counts from 0; the exam is one more."""
+    phase: int
+    """Counts from 0; the exam is the last one."""
     exam: bool
-    """Shown to be predicted only; nobody teaches it."""
+    """Whether it is only predicted, and never annotated."""
     objects: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Curriculum:
-    """UndoEntry by lesson one more object appears on the table; at the end comes an exam.
+    """The phases of the stream: each introduces one more object; the last one is an exam.
 
-    The operator teaches every picture of a lesson and none of the exam.
+    The operator annotates every picture of a phase and none of the exam.
     """
 
     seed: int = 0
     labels: tuple[str, ...] = tuple(OBJECTS)
-    lesson_pictures: int = 60
+    phase_pictures: int = 60
     exam_pictures: int = 200
 
     @cached_property
@@ -47,32 +47,32 @@ class Curriculum:
         rng = np.random.default_rng([self.seed, 1])
         found: list[ScenePicture] = []
 
-        for lesson in range(len(self.labels) + 1):
-            exam = lesson == len(self.labels)
-            chances = dict.fromkeys(self.labels[:lesson + 1], USUAL)
+        for phase in range(len(self.labels) + 1):
+            exam = phase == len(self.labels)
+            chances = dict.fromkeys(self.labels[:phase + 1], USUAL)
             if not exam:
-                chances[self.labels[lesson]] = NEW
-            for _ in range(self.exam_pictures if exam else self.lesson_pictures):
+                chances[self.labels[phase]] = NEW
+            for _ in range(self.exam_pictures if exam else self.phase_pictures):
                 objects = tuple(name for name in chances if rng.random() < chances[name])
-                found.append(ScenePicture(len(found), lesson, exam, objects))
+                found.append(ScenePicture(len(found), phase, exam, objects))
         return found
 
     def draw(self, number: int) -> Image:
-        """Return the picture of a number, the same each time."""
+        """Return the picture with this number, the same each time."""
         rng = np.random.default_rng([self.seed, 2, number])
         objects = list(self.pictures[number].objects)
-        rng.shuffle(objects)  # who lies on top where the table is full
+        rng.shuffle(objects)  # which lies on top where the table is full
         return draw_scene(objects, rng)
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """Stamps of the pictures: evenly spaced from a start, so that a stamp tells the number."""
+    """Stamps of the pictures: evenly spaced from a start, so that a stamp gives the number."""
 
     start: int
     """Nanoseconds."""
     rate: float
-    """Pictures a second."""
+    """Pictures per second."""
 
     @property
     def period(self) -> int:

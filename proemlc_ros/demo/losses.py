@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""How well the stream was predicted: Hamming loss by picture, label and lesson."""
+"""How well the stream was predicted: Hamming loss by picture, label and phase."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class StreamLosses:
         self.curriculum = curriculum
         self._records = records
         self._pictures = [curriculum.pictures[number] for number in sorted(records)]
-        self._lessons = [picture for picture in self._pictures if not picture.exam]
+        self._phases = [picture for picture in self._pictures if not picture.exam]
         self._exam = [picture for picture in self._pictures if picture.exam]
-        # The labels introduced by each lesson; the exam has all of them.
+        # The labels introduced by each phase; the exam has all of them.
         labels = curriculum.labels
-        self._introduced = [JudgedLabels.only(labels[:lesson + 1])
-                            for lesson in range(len(labels) + 1)]
+        self._introduced = [JudgedLabels.only(labels[:phase + 1])
+                            for phase in range(len(labels) + 1)]
 
     @property
     def hamming(self) -> float:
         """Loss of all pictures so far, each over the labels introduced by then."""
         metrics = PrequentialMetrics()
         for picture in self._pictures:
-            self._judge(metrics, picture, self._introduced[picture.lesson])
+            self._judge(metrics, picture, self._introduced[picture.phase])
         return float('nan') if metrics.loss is None else metrics.loss
 
     @property
@@ -63,32 +63,32 @@ class StreamLosses:
         """Loss of the exam at the end, over all labels."""
         return self._loss(self._exam, self.curriculum.labels)
 
-    def lesson_losses(self) -> list[tuple[float, float]]:
-        """For each lesson, the loss in its first and in its last third, over its labels."""
+    def phase_losses(self) -> list[tuple[float, float]]:
+        """For each phase, the loss in its first and in its last third, over its labels."""
         found = []
-        for lesson in range(len(self.curriculum.labels)):
-            pictures = [picture for picture in self._lessons if picture.lesson == lesson]
+        for phase in range(len(self.curriculum.labels)):
+            pictures = [picture for picture in self._phases if picture.phase == phase]
             third = max(1, len(pictures) // 3)
-            labels = self.curriculum.labels[:lesson + 1]
+            labels = self.curriculum.labels[:phase + 1]
             found.append((self._loss(pictures[:third], labels),
                           self._loss(pictures[-third:], labels)))
         return found
 
     def curve(self) -> Curve:
-        """Return picture numbers and the rolling loss of the lessons, over introduced labels."""
-        return self._rolling((picture, self._introduced[picture.lesson])
-                             for picture in self._lessons)
+        """Return picture numbers and the rolling loss of the phases, over introduced labels."""
+        return self._rolling((picture, self._introduced[picture.phase])
+                             for picture in self._phases)
 
     def label_curve(self, label: str) -> Curve:
         """Return picture numbers and the rolling loss of one label since its introduction."""
         column, judged = self.curriculum.labels.index(label), JudgedLabels.only([label])
         return self._rolling((picture, judged)
-                             for picture in self._lessons if picture.lesson >= column)
+                             for picture in self._phases if picture.phase >= column)
 
     def introductions(self) -> list[tuple[int, str]]:
         """Return the number of the picture at which each label was introduced."""
-        firsts = [next(p.number for p in self.curriculum.pictures if p.lesson == lesson)
-                  for lesson in range(len(self.curriculum.labels))]
+        firsts = [next(p.number for p in self.curriculum.pictures if p.phase == phase)
+                  for phase in range(len(self.curriculum.labels))]
         return list(zip(firsts, self.curriculum.labels, strict=True))
 
     def _loss(self, pictures: Sequence[ScenePicture], labels: Sequence[str]) -> float:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of the demonstration: started together, watched, and ended together."""
+"""The processes of the demo: started together, watched, and ended together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO, Any
 from proemlc_ros.errors import DemoError
 
 # Seconds that a process gets to save and end before it is killed.
-PATIENCE = 15
+STOP_TIMEOUT = 15
 
 
 class Processes:
@@ -54,7 +54,7 @@ class Processes:
                 [sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else log, stderr=log,
                 env=self._environment, text=True,
-                # Ctrl-C in the terminal is for the demonstration, which then ends them in order.
+                # Ctrl-C in the terminal is for the demo, which then ends them in order.
                 start_new_session=True)
 
     @property
@@ -75,7 +75,7 @@ class Processes:
             self._check_others(module)
             yield line.rstrip()
         if process.wait() != 0:
-            raise DemoError(self._told(module, process.returncode))
+            raise DemoError(self._ending(module, process.returncode))
 
     def wait_for_interrupt(self) -> None:
         """Let everything run on until Ctrl-C.
@@ -100,7 +100,7 @@ class Processes:
         while self._running:
             name, process = self._running.popitem()
             try:
-                codes[name] = process.wait(PATIENCE)
+                codes[name] = process.wait(STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 codes[name] = process.wait()
@@ -109,11 +109,11 @@ class Processes:
     def _check_others(self, module: str) -> None:
         for name, process in self._running.items():
             if name != module and process.poll() is not None:
-                raise DemoError(self._told(name, process.returncode))
+                raise DemoError(self._ending(name, process.returncode))
 
-    def _told(self, module: str, code: int) -> str:
-        words = self._log(module).read_text(errors='replace').strip().splitlines()
-        last = words[-1] if words else 'it said nothing'
+    def _ending(self, module: str, code: int) -> str:
+        lines = self._log(module).read_text(errors='replace').strip().splitlines()
+        last = lines[-1] if lines else 'it printed nothing'
         return f'{module} ended with exit code {code}: {last} (see {self._log(module)})'
 
     def _log(self, module: str) -> Path:

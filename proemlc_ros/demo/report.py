@@ -1,16 +1,18 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration's report: one HTML file with curves, tables and example pictures."""
+"""The demo's report: the comparison with a batch model, curves, tables and example pictures."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
+import numpy as np
 
-from proemlc_ros.demo.batch_comparison import BatchComparison
+from proemlc_ros.core import ProEMLC
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.losses import WINDOW, StreamLosses
+from proemlc_ros.demo.losses import WINDOW, StreamLosses, hamming_loss_of
 from proemlc_ros.demo.run_log import FinishedRun
 from proemlc_ros.evaluation.report import Mark, Page, Series, bar_chart, line_chart
 
@@ -19,103 +21,150 @@ EXAMPLES = 8
 WRONG_EXAMPLES = 3
 
 
+@dataclass(frozen=True)
+class BatchComparison:
+    """Hamming losses on the exam, whose pictures were not annotated."""
+
+    node: float
+    """Of the node's own predictions, as they came over DDS."""
+    batch: float
+    """Of a model that got all samples at once and knew all labels from the start."""
+    samples: int
+    exam_pictures: int
+
+    @property
+    def ratio(self) -> float:
+        """The node's loss divided by the batch model's."""
+        if self.batch == 0:
+            return 1.0 if self.node == 0 else float('inf')
+        return self.node / self.batch
+
+
+def compare_with_batch(
+    curriculum: Curriculum, run: FinishedRun, model_file: Path,
+) -> BatchComparison:
+    """Train a batch model with the node's own settings, and evaluate both on the same pictures.
+
+    Args:
+        curriculum: the truth.
+        run: vectors, what was learnt, and what the node predicted.
+        model_file: the node's saved model, for its settings.
+    """
+    settings = ProEMLC.load(model_file).options
+    batch = ProEMLC(labels=curriculum.labels, **settings.as_dict())
+    learnt = [number for number in run.learnt if number in run.vectors]
+    batch.learn(
+        np.array([run.vectors[number] for number in learnt]),
+        [curriculum.pictures[number].objects for number in learnt])
+    exam = [picture for picture in curriculum.pictures
+            if picture.exam and picture.number in run.vectors
+            and picture.number in run.records]
+    predicted = batch.predict(np.array([run.vectors[picture.number] for picture in exam]))
+    seen = {picture.number: run.records[picture.number] for picture in exam}
+    return BatchComparison(
+        node=StreamLosses(curriculum, seen).exam_loss,
+        batch=hamming_loss_of(exam, predicted, curriculum.labels),
+        samples=len(learnt), exam_pictures=len(exam))
+
+
 def write_report(
-    path: Path, curriculum: Curriculum, session: FinishedRun, judgement: BatchComparison,
+    path: Path, curriculum: Curriculum, run: FinishedRun, comparison: BatchComparison,
 ) -> None:
-    """Write the report of a session to an HTML file."""
-    outcome = StreamLosses(curriculum, session.records)
+    """Write the report of a run to an HTML file."""
+    losses = StreamLosses(curriculum, run.records)
     page = Page(
         'Learning a table top, label by label',
-        f'{len(session.records)} pictures in {session.seconds:.0f} s, {judgement.samples} of them '
-        f'taught, over ROS 2: camera, feature node, classifier node and a scripted operator.')
-    add_result(page, judgement, session)
-    add_stream(page, outcome)
-    add_lessons(page, outcome)
-    add_labels(page, outcome)
-    add_slip(page, session)
-    add_examples(page, curriculum, session)
+        f'{len(run.records)} pictures in {run.seconds:.0f} s, {comparison.samples} of them '
+        f'annotated, over ROS 2: camera, feature node, classifier node and a scripted operator.')
+    add_result(page, comparison, run)
+    add_stream(page, losses)
+    add_phases(page, losses)
+    add_labels(page, losses)
+    add_mistake(page, run)
+    add_examples(page, curriculum, run)
     page.write(path)
 
 
-def add_result(page: Page, judgement: BatchComparison, session: FinishedRun) -> None:
-    """Say how the exam went."""
+def add_result(page: Page, comparison: BatchComparison, run: FinishedRun) -> None:
+    """Show the losses on the exam."""
     page.heading('Result')
     page.paragraph(
-        f'After the last lesson the node was shown {judgement.exam_pictures} pictures that nobody '
-        'taught. A model with the same settings that got the whole stream in one batch, with all '
-        'labels known from the start, was examined on the same pictures.')
+        f'After the last phase the node was shown {comparison.exam_pictures} pictures without '
+        'annotations. A model with the same settings that got the whole stream in one batch, with '
+        'all labels known from the start, was evaluated on the same pictures.')
     page.table(['', 'Hamming loss on the exam'], [
-        ['the node, taught one picture at a time', judgement.node],
-        ['trained in one batch', judgement.batch],
-        ['ratio', judgement.ratio]])
-    page.paragraph(f'Saved model: {session.saved}')
+        ['the node, trained one picture at a time', comparison.node],
+        ['trained in one batch', comparison.batch],
+        ['ratio', comparison.ratio]])
+    page.paragraph(f'Saved model: {run.saved}')
 
 
-def add_stream(page: Page, outcome: StreamLosses) -> None:
-    """Draw the loss of the stream, with the moments at which labels were introduced."""
-    numbers, losses = outcome.curve()
-    marks = [Mark(number, name) for number, name in outcome.introductions()]
+def add_stream(page: Page, losses: StreamLosses) -> None:
+    """Draw the loss of the stream, with the pictures at which labels were introduced."""
+    numbers, curve = losses.curve()
+    marks = [Mark(number, name) for number, name in losses.introductions()]
     page.heading('The stream')
     page.figure(
-        line_chart([Series('Hamming loss', numbers.tolist(), losses.tolist())],
-                   'Hamming loss of the lessons', 'picture', 'Hamming loss', marks=marks),
-        f'Each picture was predicted before it was taught. Mean over {WINDOW} pictures and the '
-        'labels taught so far. A new label raises the loss, and teaching it brings it down.')
+        line_chart([Series('Hamming loss', numbers.tolist(), curve.tolist())],
+                   'Hamming loss of the phases', 'picture', 'Hamming loss', marks=marks),
+        f'Each picture was predicted before it was learnt. Mean over {WINDOW} pictures and the '
+        'labels introduced so far. A new label raises the loss, and learning it lowers it.')
 
 
-def add_lessons(page: Page, outcome: StreamLosses) -> None:
-    """Show that the loss falls in each lesson."""
-    losses = outcome.lesson_losses()
-    names = list(outcome.curriculum.labels)
-    page.heading('Lessons')
+def add_phases(page: Page, losses: StreamLosses) -> None:
+    """Show the loss at the beginning and at the end of each phase."""
+    thirds = losses.phase_losses()
+    names = list(losses.curriculum.labels)
+    page.heading('Phases')
     page.figure(bar_chart(
-        names, [[first for first, _ in losses], [last for _, last in losses]],
-        'Hamming loss in each lesson', 'Hamming loss',
-        series=['first third', 'last third']), 'Each lesson introduces one label.')
-    page.table(['lesson', 'new label', 'first third', 'last third'], [
-        [lesson + 1, name, first, last]
-        for lesson, (name, (first, last)) in enumerate(zip(names, losses))])
+        names, [[first for first, _ in thirds], [last for _, last in thirds]],
+        'Hamming loss in each phase', 'Hamming loss',
+        series=['first third', 'last third']), 'Each phase introduces one label.')
+    page.table(['phase', 'new label', 'first third', 'last third'], [
+        [phase + 1, name, first, last]
+        for phase, (name, (first, last)) in enumerate(zip(names, thirds))])
 
 
-def add_labels(page: Page, outcome: StreamLosses) -> None:
+def add_labels(page: Page, losses: StreamLosses) -> None:
     """Draw the loss of each label on its own."""
     page.heading('Labels')
     series = []
-    for name in outcome.curriculum.labels:
-        numbers, losses = outcome.label_curve(name)
-        series.append(Series(name, numbers.tolist(), losses.tolist()))
+    for name in losses.curriculum.labels:
+        numbers, curve = losses.label_curve(name)
+        series.append(Series(name, numbers.tolist(), curve.tolist()))
     page.figure(
         line_chart(series, 'Loss of each label', 'picture', 'share decided wrongly'),
-        f'From the lesson that introduced it; mean over {WINDOW} pictures.')
+        f'From the phase that introduced it; mean over {WINDOW} pictures.')
 
 
-def add_slip(page: Page, session: FinishedRun) -> None:
-    """Tell the story of the mistake that was undone."""
+def add_mistake(page: Page, run: FinishedRun) -> None:
+    """Describe the mistake that was undone."""
     page.heading('A mistake, undone')
-    slip = session.slip
-    if slip is None:
-        page.paragraph('The operator made no mistake in this session.')
+    mistake = run.mistake
+    if mistake is None:
+        page.paragraph('The operator made no mistake in this run.')
         return
     page.paragraph(
-        f'At picture {slip.number} the operator mistyped: {", ".join(slip.labels)}. The '
-        f'classifier grew from {slip.labels_before} to {slip.labels_during} labels at once. After '
-        f'the undo it had {slip.labels_after} again, and no score of that picture differed by '
-        f'more than {slip.difference:.1e} from before the mistake. The node said: {slip.answer}')
+        f'At picture {mistake.number} the operator mistyped: {", ".join(mistake.labels)}. The '
+        f'classifier grew from {mistake.labels_before} to {mistake.labels_during} labels at once. '
+        f'After the undo it had {mistake.labels_after} again, and no score of that picture '
+        f'differed by more than {mistake.difference:.1e} from before the mistake. The node '
+        f'answered: {mistake.answer}')
 
 
-def add_examples(page: Page, curriculum: Curriculum, session: FinishedRun) -> None:
+def add_examples(page: Page, curriculum: Curriculum, run: FinishedRun) -> None:
     """Show pictures of the exam with truth and prediction."""
     page.heading('Examples from the exam')
     exam = [picture for picture in curriculum.pictures
-            if picture.exam and picture.number in session.records]
-    wrong = [p for p in exam if set(session.records[p.number].predicted) != set(p.objects)]
+            if picture.exam and picture.number in run.records]
+    wrong = [p for p in exam if set(run.records[p.number].predicted) != set(p.objects)]
     right = [p for p in exam if p not in wrong and p.objects]
     shown = wrong[:WRONG_EXAMPLES]
     shown += right[:EXAMPLES - len(shown)]
     images = []
     for picture in shown:
         _, png = cv2.imencode('.png', curriculum.draw(picture.number)[..., ::-1])
-        said = ', '.join(session.records[picture.number].predicted) or 'nothing'
+        said = ', '.join(run.records[picture.number].predicted) or 'nothing'
         truth = ', '.join(picture.objects) or 'nothing'
         verdict = 'right' if picture in right else f'wrong, there is: {truth}'
         images.append((png.tobytes(), f'{said} ({verdict})'))

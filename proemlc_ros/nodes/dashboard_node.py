@@ -13,24 +13,25 @@ from typing import Any
 
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
+from proemlc_ros.nodes.operator_node import OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
+from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.classifier_view import ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.web.access import Access
-from proemlc_ros.operator.web.server import Dashboard, Settings
+from proemlc_ros.operator.web.server import Dashboard, PageSettings
 
 PARAMETERS = (
-    Declared('address', '127.0.0.1', 'to listen at; beyond loopback needs a token'),
-    Declared('port', 8642, 'to listen at; 0: any free one', 0, 65535),
-    Declared('token_file', '', 'file with the token that opens the page; else $PROEMLC_TOKEN'),
+    Declared('address', '127.0.0.1', 'address to listen at; beyond loopback it needs a token'),
+    Declared('port', 8642, 'TCP port to listen at; 0: any free one', 0, 65535),
+    Declared('token_file', '', 'file with the token that opens the page; empty: $PROEMLC_TOKEN'),
     Declared('allowed_hosts', '', 'further host names of the page, separated by commas'),
-    Declared('tls_certificate', '', 'PEM file, to serve over https'),
+    Declared('tls_certificate', '', 'PEM file of the certificate, for https; empty: http'),
     Declared('tls_key', '', 'PEM file with the key of tls_certificate'),
-    Declared('max_pages', 32, 'pages that may be open at once', 1, 1000),
-    Declared('page_rate', 20.0, 'updates a second on each page', 1, 60),
+    Declared('max_pages', 32, 'open pages, at most', 1, 1000),
+    Declared('page_rate', 20.0, 'updates per second of each page', 1, 60),
     Declared('image_topic', '', 'topic of the camera; empty: the first one found'),
-    Declared('picture_rate', 15.0, 'pictures a second on the page', 0.1, 60),
+    Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
 )
 
@@ -50,20 +51,24 @@ class DashboardNode(OperatorNode):
         self.tls = tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(
-            self.robot, self.pictures, self.actions, self.classifier, Settings(
+            self.view, self.pictures, self.actions, self.classifier, PageSettings(
                 Access(settings.address, token_of(settings.token_file), hosts),
                 settings.port, settings.max_pages, settings.page_rate))
-        camera = Camera(self, settings.image_topic, settings.picture_rate, settings.picture_size,
-                        lambda picture: self.post(self._on_picture, picture))
-        self.topics.before_sight = camera.show
+        self._camera = Camera(
+            self, settings.image_topic, settings.picture_rate, settings.picture_size,
+            lambda picture: self.post(self._on_picture, picture))
+
+    def before_prediction(self, stamp: int) -> None:
+        """Show the picture that the prediction is about."""
+        self._camera.show(stamp)
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
-        if self.robot.sight is None:
+        if self.view.prediction is None:
             self.dashboard.changed(ViewPart.PICTURE)
 
     async def open(self) -> None:
-        """Start to serve, and say where.
+        """Start to serve, and log the address.
 
         Raises:
             ParameterError: address and port cannot be used.
@@ -80,7 +85,7 @@ class DashboardNode(OperatorNode):
 
 
 def token_of(token_file: str) -> str:
-    """Return the token; it is no parameter itself, since anybody may read parameters."""
+    """Return the token; it is not a parameter itself, since anybody may read parameters."""
     if not token_file:
         return os.environ.get('PROEMLC_TOKEN', '').strip()
     try:
@@ -102,21 +107,24 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext | None:
     return context
 
 
-async def serve() -> None:
+async def serve(signals: Signals) -> bool:
     """Serve the page until a signal comes."""
-    stop = stop_event()
     node = DashboardNode()
-    with spinning(node):
-        await node.open()
-        try:
-            await stop.wait()
-        finally:
-            await node.dashboard.stop()
+    try:
+        with spinning(node, signals):
+            await node.open()
+            try:
+                await signals.wait_async()
+            finally:
+                await node.dashboard.stop()
+    finally:
+        node.destroy_node()
+    return True
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until it is told to stop."""
-    return run('dashboard_node', lambda: asyncio.run(serve()), args)
+    """Run the node until a signal comes."""
+    return run_program(lambda signals: asyncio.run(serve(signals)), args)
 
 
 if __name__ == '__main__':

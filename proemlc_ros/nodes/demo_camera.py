@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration's camera: publishes the pictures of the curriculum, once it is told to."""
+"""The demo's camera: publishes the pictures of the curriculum, once its service is called."""
 
 from __future__ import annotations
 
@@ -15,41 +15,34 @@ from std_srvs.srv import Trigger
 from proemlc_ros.demo.curriculum import Curriculum, Timetable
 from proemlc_ros.demo.tabletop import as_message_fields
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
-from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.process import RunnableNode, run
 
 PARAMETERS = (
-    Declared('seed', 0, 'of all that is random in the pictures', 0, 2**31 - 1),
-    Declared('lesson_pictures', 60, 'pictures of each lesson', 1, 10_000),
+    Declared('seed', 0, 'seed of the pictures', 0, 2**31 - 1),
+    Declared('lesson_pictures', 60, 'pictures of each phase', 1, 10_000),
     Declared('exam_pictures', 200, 'pictures of the exam at the end', 1, 10_000),
-    Declared('rate', 20.0, 'pictures a second', 0.1, 1000.0),
+    Declared('rate', 20.0, 'pictures per second', 0.1, 1000.0),
     Declared('start', 1_000_000_000, 'stamp of the first picture in nanoseconds', 1, 2**63 - 1),
-    Declared('endless', False, 'whether to show the exam again and again'),
+    Declared('endless', False, 'whether to repeat the exam until the process ends'),
 )
 
 
-class DemoCamera(Node):
-    """Publishes ~/image_raw from the moment that ~/start is called."""
+class DemoCamera(Node, RunnableNode):
+    """Publishes ~/image_raw as soon as ~/start is called."""
 
     def __init__(self) -> None:
-        """Make the publisher and the service; show nothing yet."""
+        """Make the publisher and the service; publish nothing yet."""
         super().__init__('camera')
         values = ParameterTable(self, PARAMETERS, lambda _: None).values
         self._curriculum = Curriculum(
-            values.seed, lesson_pictures=values.lesson_pictures,
+            values.seed, phase_pictures=values.lesson_pictures,
             exam_pictures=values.exam_pictures)
         self._timetable = Timetable(values.start, values.rate)
         self._endless = values.endless
         self._number = 0
         self._publisher = self.create_publisher(Image, '~/image_raw', QoSProfile(depth=10))
-        self._timer = self.create_timer(1 / values.rate, self._show, autostart=False)
+        self._timer = self.create_timer(1 / values.rate, self._publish, autostart=False)
         self.create_service(Trigger, '~/start', self._start)
-
-    def start(self) -> bool:
-        """Begin; there is nothing to prepare."""
-        return True
-
-    def finish(self) -> None:
-        """End; there is nothing to save."""
 
     def _start(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._timer.reset()
@@ -57,7 +50,7 @@ class DemoCamera(Node):
         response.message = f'{len(self._curriculum.pictures)} pictures'
         return response
 
-    def _show(self) -> None:
+    def _publish(self) -> None:
         number = self._number
         if self._endless:
             number = min(number, number % self._curriculum.exam_pictures + (
@@ -75,7 +68,7 @@ class DemoCamera(Node):
 
 
 def main() -> int:
-    """Run the camera until it is told to stop."""
+    """Run the camera until a signal comes."""
     return run(DemoCamera)
 
 

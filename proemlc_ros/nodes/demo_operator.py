@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration's operator: watches the predictions and teaches by the script, over DDS."""
+"""The demo's operator: receives the predictions and annotates by the script, over DDS."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
@@ -26,11 +24,12 @@ from proemlc_ros.demo.run_log import OperatorMistake, RunLog
 from proemlc_ros.msg import FeatureVector, LabelSet, Prediction
 from proemlc_ros.nodes.demo_camera import PARAMETERS
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.process import RunnableNode, run
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, Predict, SaveModel
 from proemlc_ros.stamps import stamp_of
 
-OUTPUT = Declared('output', '', 'folder for what the operator writes down')
+OUTPUT = Declared('output', '', 'folder for the log of the run')
 MODEL_FILE = 'table_top.npz'
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -39,23 +38,23 @@ STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 SILENCE = 10.0
 
 
-class DemoOperator(Node):
-    """Starts the camera, teaches what the curriculum says, saves the model, keeps a diary."""
+class DemoOperator(Node, RunnableNode):
+    """Starts the camera, annotates by the curriculum, saves the model, logs the run."""
 
     def __init__(self) -> None:
         """Connect to the camera and the classifier."""
         super().__init__('operator')
         values = ParameterTable(self, (*PARAMETERS, OUTPUT), lambda _: None).values
         self._curriculum = Curriculum(
-            values.seed, lesson_pictures=values.lesson_pictures,
+            values.seed, phase_pictures=values.lesson_pictures,
             exam_pictures=values.exam_pictures)
         self._timetable = Timetable(values.start, values.rate)
         self._script = OperatorScript(self._curriculum)
-        self._diary = RunLog(Path(values.output), self._curriculum)
+        self._log = RunLog(Path(values.output), self._curriculum)
         self._known: tuple[str, ...] = ()
         self._vectors: dict[int, FeatureVector] = {}
         self._last_prediction = 0.0
-        self._news: Future = Future()
+        self._change: Future = Future()
         self._camera = self.create_client(Trigger, 'camera/start')
         self._annotate = self.create_client(Annotate, 'proemlc/annotate')
         self._undo = self.create_client(Trigger, 'proemlc/undo')
@@ -64,42 +63,43 @@ class DemoOperator(Node):
         self.create_subscription(LabelSet, 'proemlc/labels', self._on_labels, LATCHED)
         self.create_subscription(FeatureVector, 'proemlc/features', self._on_features, STREAM)
         self.create_subscription(Prediction, 'proemlc/predictions', self._on_prediction, STREAM)
-        self.create_timer(0.2, self._tell)
+        self.create_timer(0.2, self._report_progress)
 
     async def work(self) -> None:
-        """Do the whole session: wait for the robot, teach, save, write the diary."""
+        """Do everything: wait for the other nodes, annotate, save the model, write the log."""
         while not self._connected():
-            await self._news_or_tick()
+            await self._change_or_tick()
         await self._camera.call_async(Trigger.Request())
         self._last_prediction = time.monotonic()
         while not (self._script.finished or self._silent()):
             if self._script.waiting:
                 await self._do(self._script.waiting.popleft())
             else:
-                await self._news_or_tick()
+                await self._change_or_tick()
         saved = await self._save.call_async(SaveModel.Request(file_name=MODEL_FILE))
-        self._diary.write(self._script, self._vector_table(), saved.message)
-        self._tell()
+        self._log.write(self._script, self._vector_table(), saved.message)
+        self._report_progress()
 
     async def _do(self, step: Step) -> None:
-        if step.deed is OperatorAction.ERR:
+        if step.action is OperatorAction.ERR:
             await self._err_and_undo(step)
             return
         response = await self._annotate.call_async(self._annotation(step))
         if response.success:
             self._script.done(step)
         else:
-            self._diary.refused(step, response.message)
+            self._log.rejected(step, response.message)
 
     async def _err_and_undo(self, step: Step) -> None:
-        """Teach something wrong, take it back, and see whether any trace is left."""
+        """Annotate wrongly, undo it, and compare the scores before and after."""
         before = await self._scores(step)
         await self._annotate.call_async(self._annotation(step))
         during = await self._scores(step)
         undone = await self._undo.call_async(Trigger.Request())
         after = await self._scores(step)
-        self._diary.slip = OperatorMistake(step.picture.number, step.labels, undone.message, len(before),
-                                len(during), len(after), difference(before, after))
+        self._log.mistake = OperatorMistake(
+            step.picture.number, step.labels, undone.message, len(before), len(during), len(after),
+            difference(before, after))
 
     async def _scores(self, step: Step) -> list[float]:
         request = Predict.Request(features=self._vectors[step.picture.number])
@@ -114,7 +114,7 @@ class DemoOperator(Node):
 
     def _on_labels(self, message: LabelSet) -> None:
         self._known = tuple(message.names)
-        self._diary.labels(self._known)
+        self._log.labels(self._known)
         self._wake()
 
     def _on_features(self, message: FeatureVector) -> None:
@@ -123,7 +123,8 @@ class DemoOperator(Node):
     def _on_prediction(self, message: Prediction) -> None:
         self._last_prediction = time.monotonic()
         number = self._timetable.number(stamp_of(message.header))
-        self._script.see(number, tuple(message.labels), self._known, self._diary.seconds())
+        self._script.on_prediction(
+            number, tuple(message.labels), self._known, self._log.seconds())
         self._wake()
 
     def _connected(self) -> bool:
@@ -138,19 +139,19 @@ class DemoOperator(Node):
         return time.monotonic() - self._last_prediction > SILENCE
 
     def _wake(self) -> None:
-        if not self._news.done():
-            self._news.set_result(None)
+        if not self._change.done():
+            self._change.set_result(None)
 
-    async def _news_or_tick(self) -> None:
-        self._news = Future(executor=self.executor)
-        await self._news
+    async def _change_or_tick(self) -> None:
+        self._change = Future(executor=self.executor)
+        await self._change
 
-    def _tell(self) -> None:
-        """Print a line for the terminal's progress display, and look around again."""
-        print(json.dumps(self._diary.progress(self._script, self._known)), flush=True)
+    def _report_progress(self) -> None:
+        """Print a line for the progress display, and check again what to do."""
+        print(json.dumps(self._log.progress(self._script, self._known)), flush=True)
         self._wake()
 
-    def _vector_table(self) -> dict[int, np.ndarray]:
+    def _vector_table(self) -> dict[int, NDArray[np.float32]]:
         return {number: stamped_vector_of(message).data
                 for number, message in sorted(self._vectors.items())}
 
@@ -163,19 +164,8 @@ def difference(before: list[float], after: list[float]) -> float:
 
 
 def main() -> int:
-    """Run the operator to the end of the session."""
-    rclpy.init()
-    executor = SingleThreadedExecutor()
-    try:
-        node = DemoOperator()
-        executor.add_node(node)
-        task: Any = executor.create_task(node.work())
-        executor.spin_until_future_complete(task)
-        return 0 if task.done() and task.exception() is None else 1
-    except (KeyboardInterrupt, ExternalShutdownException):
-        return 1
-    finally:
-        rclpy.try_shutdown()
+    """Run the operator to the end of the curriculum."""
+    return run(DemoOperator, work=DemoOperator.work)
 
 
 if __name__ == '__main__':

@@ -1,39 +1,51 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""An operator's node: hears the classifier in a thread of its own, acts from asyncio."""
+"""An operator's node: listens to the classifier in a thread of its own, acts from asyncio."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import math
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
-from rclpy.utilities import try_shutdown
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 
+from proemlc_ros.conversions import (
+    annotation_of,
+    event_of,
+    label_state_of,
+    query_of,
+    stamped_prediction_of,
+    stamped_vector_of,
+)
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+)
 from proemlc_ros.nodes.operator_services import OperatorServices
-from proemlc_ros.nodes.operator_topics import OperatorTopics
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
-from proemlc_ros.nodes.process import MISTAKES, in_one_line
-from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.operator.classifier_view import ClassifierView, Health
 
-# Seconds between looks at whether the classifier's services are there.
-LOOK = 0.5
-ENDING = (signal.SIGINT, signal.SIGTERM)
+# Seconds between checks of whether the classifier's services are there.
+CHECK_PERIOD = 0.5
 CLASSIFIER = Declared(
     'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=50)
+# The value among the diagnostics that the learning curve is drawn from.
+LOSS_KEY = 'Rolling Hamming loss'
 
 
 class OperatorNode(Node):
-    """Listens to one classifier and calls its services. Made inside a running asyncio loop.
+    """Keeps the view of one classifier up to date. Made inside a running asyncio loop.
 
     Args:
         name: of the node.
@@ -47,71 +59,81 @@ class OperatorNode(Node):
     def __init__(self, name: str, table: Iterable[Declared], **node_options: Any) -> None:
         super().__init__(name, **node_options)
         self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
-        classifier = self.settings.classifier
-        self.robot = ClassifierView()
+        self.view = ClassifierView()
         self._loop = asyncio.get_running_loop()
-        self.topics = OperatorTopics(self, classifier, self.robot, self.post)
-        self.actions = OperatorServices(self, classifier, self.robot)
-        self.create_timer(LOOK, self._look)
+        self.classifier = self._subscribe(self.settings.classifier)
+        self.actions = OperatorServices(self, self.settings.classifier, self.view)
+        self.create_timer(CHECK_PERIOD, self._check_services)
 
-    @property
-    def classifier(self) -> str:
-        """Full name of the classifier node."""
-        return self.topics.classifier
+    def _subscribe(self, classifier: str) -> str:
+        """Subscribe to a classifier's topics, and return its full name."""
 
-    def post(self, function: Any, *arguments: Any) -> None:
+        def listen(kind: type, topic: str, take: Callable[[Any], None], qos: QoSProfile) -> Any:
+            return self.create_subscription(kind, f'{classifier}/{topic}', take, qos)
+
+        listen(FeatureVector, 'features', self._on_features, qos_profile_sensor_data)
+        listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
+        labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
+        listen(LabelQuery, 'queries', self._on_query, RELIABLE)
+        listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)
+        listen(ModelEvent, 'events', self._on_event, RELIABLE)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        # As resolved, so that remapping and namespaces are included.
+        return str(labels.topic_name).rpartition('/')[0]
+
+    def post(self, function: Callable[..., object], *arguments: object) -> None:
         """Run a function in the asyncio loop; called from the node's thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def _look(self) -> None:
-        self.post(setattr, self.robot, 'reachable', self.actions.ready)
+    def before_prediction(self, stamp: int) -> None:
+        """Prepare for a prediction; called in the node's thread before the view has it.
+
+        Args:
+            stamp: of the prediction, in nanoseconds.
+        """
+
+    def _on_features(self, message: FeatureVector) -> None:
+        self.post(self.view.on_vector, stamped_vector_of(message))
+
+    def _on_prediction(self, message: Prediction) -> None:
+        prediction = stamped_prediction_of(message)
+        self.before_prediction(prediction.stamp)
+        self.post(self.view.on_prediction, prediction, time.monotonic())
+
+    def _on_labels(self, message: LabelSet) -> None:
+        self.post(self.view.on_labels, label_state_of(message))
+
+    def _on_query(self, message: LabelQuery) -> None:
+        self.post(self.view.on_query, query_of(message))
+
+    def _on_learnt(self, message: LabelAnnotation) -> None:
+        self.post(self.view.on_learnt, annotation_of(message))
+
+    def _on_event(self, message: ModelEvent) -> None:
+        self.post(self.view.on_event, event_of(message))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.hardware_id == self.classifier:
+                self.post(self.view.on_health, health_of(status), loss_of(status),
+                          time.monotonic())
+
+    def _check_services(self) -> None:
+        self.post(setattr, self.view, 'reachable', self.actions.ready)
 
 
-@contextmanager
-def spinning(node: Node) -> Iterator[None]:
-    """Spin a node in a thread of its own."""
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    stop = Future(executor=executor)
-    thread = threading.Thread(
-        target=executor.spin_until_future_complete, args=(stop,), name='spin', daemon=True)
-    thread.start()
+def health_of(status: DiagnosticStatus) -> Health:
+    """Return a diagnostic status as the operators' view of it."""
+    return Health(status.level[0], status.message,
+                  tuple((pair.key, pair.value) for pair in status.values))
+
+
+def loss_of(status: DiagnosticStatus) -> float | None:
+    """Return the rolling Hamming loss among the values, or None before there is one."""
+    text = next((pair.value for pair in status.values if pair.key == LOSS_KEY), '')
     try:
-        yield
-    finally:
-        stop.set_result(None)
-        thread.join(timeout=5.0)
-        node.destroy_node()
-
-
-def run(program: str, work: Callable[[], None], args: list[str] | None) -> int:
-    """Run an operator's program in ROS and return its exit code.
-
-    Args:
-        program: its name, for messages.
-        work: what it does, until it is told to stop.
-        args: of the command line.
-    """
-    try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        work()
-    except KeyboardInterrupt:
-        pass  # Ctrl-C before or after the time in which stop_event takes it.
-    except MISTAKES as error:
-        print(f'{program}: {in_one_line(error)}', file=sys.stderr)
-        return 1
-    finally:
-        for number in ENDING:
-            signal.signal(number, signal.SIG_IGN)
-        try_shutdown()
-    return 0
-
-
-def stop_event() -> asyncio.Event:
-    """Return an event that SIGINT or SIGTERM sets; a second signal changes nothing."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in ENDING:
-        loop.add_signal_handler(number, stop.set)
-    return stop
+        loss = float(text)
+    except ValueError:
+        return None
+    return loss if math.isfinite(loss) else None

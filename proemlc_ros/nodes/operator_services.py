@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What operators have done: the classifier's services, called from an asyncio loop."""
+"""The operators' actions: the classifier's services, called from an asyncio loop."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from proemlc_ros.operator.classifier_view import ClassifierView, Connection
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 
 # Seconds to wait for an answer; saving a large model to a slow card takes the longest.
-PATIENCE = 30.0
-# Seconds between looks at whether the classifier is still there.
-LOOK = 0.25
+TIMEOUT = 30.0
+# Seconds between checks of whether the classifier is still there.
+CHECK_PERIOD = 0.25
 
 
 class OperatorServices:
@@ -36,11 +36,11 @@ class OperatorServices:
     Args:
         node: to call with; spun in another thread.
         classifier: name of the classifier node, absolute or relative to the node's namespace.
-        robot: the shared picture.
+        view: what is known of the classifier.
     """
 
-    def __init__(self, node: Node, classifier: str, robot: ClassifierView) -> None:
-        self._robot = robot
+    def __init__(self, node: Node, classifier: str, view: ClassifierView) -> None:
+        self._view = view
         self._messages = RosMessages()
 
         def client(kind: type, name: str) -> Client:
@@ -60,24 +60,24 @@ class OperatorServices:
         return bool(self._annotate.service_is_ready())
 
     async def annotate(self, annotation: Annotation) -> ActionResult:
-        """Teach; done only once the annotation is durable."""
+        """Teach an annotation; done only once it is durable."""
         message = annotation_message(self._messages, annotation)
         response = await self._call(self._annotate, Annotate.Request(annotation=message))
         if response.success:
-            self._robot.on_taught(annotation, echo=False)
+            self._view.on_learnt(annotation, published=False)
         return ActionResult(response.success, response.message)
 
     async def undo(self, who: str) -> ActionResult:
-        """Take back the last annotation."""
+        """Undo the last annotation."""
         return await self._change(EventKind.UNDO, who, self._undo, Trigger.Request())
 
     async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
-        """Give a label another name."""
+        """Rename a label."""
         return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
             label=label, new_label=new_label))
 
     async def remove(self, who: str, label: str) -> ActionResult:
-        """Forget a label."""
+        """Remove a label and what was learnt of it."""
         return await self._change(
             EventKind.REMOVE, who, self._remove, RemoveLabel.Request(label=label))
 
@@ -85,8 +85,8 @@ class OperatorServices:
         """Write the model to a file."""
         response = await self._call(self._save, SaveModel.Request(file_name=file_name))
         if response.success:
-            # Saving changes nothing, so that the classifier does not announce it.
-            self._robot.note(who, 'saved the model')
+            # Saving does not change the model, so the classifier publishes no event.
+            self._view.note(who, 'saved the model')
         return ActionResult(response.success, response.message)
 
     async def load(self, who: str, file_name: str) -> ActionResult:
@@ -95,37 +95,38 @@ class OperatorServices:
             EventKind.LOAD, who, self._load, LoadModel.Request(file_name=file_name))
 
     async def predict(self, stamp: int) -> StampedPrediction | None:
-        """Return what the classifier now says of a held moment; None where it cannot."""
-        moment = self._robot.moments.find(stamp)
-        if moment is None:
+        """Return the prediction of a held vector by the present model; None where it cannot."""
+        vector = self._view.vectors.find(stamp)
+        if vector is None:
             return None
-        request = Predict.Request(features=feature_vector_message(self._messages, moment))
+        request = Predict.Request(features=feature_vector_message(self._messages, vector))
         try:
             response = await self._call(self._predict, request)
         except ClassifierUnavailableError:
             return None
         return stamped_prediction_of(response.prediction) if response.success else None
 
-    async def _change(self, kind: EventKind, who: str, client: Client, request: Any) -> ActionResult:
-        """Call a service whose effect the classifier announces to everybody."""
-        self._robot.expect(kind, who)
+    async def _change(self, kind: EventKind, who: str, client: Client,
+                      request: Any) -> ActionResult:
+        """Call a service whose effect the classifier publishes to everybody."""
+        self._view.expect(kind, who)
         try:
             response = await self._call(client, request)
         except ClassifierUnavailableError:
-            self._robot.expect(kind, '')
+            self._view.expect(kind, '')
             raise
         if not response.success:
-            self._robot.expect(kind, '')
+            self._view.expect(kind, '')
         return ActionResult(response.success, response.message)
 
     async def _call(self, client: Client, request: Any) -> Any:
         """Call a service and wait for its answer.
 
         Raises:
-            ClassifierUnavailableError: nobody is there, or no answer came.
+            ClassifierUnavailableError: the classifier is not there, or no answer came.
         """
         name = client.srv_name.rpartition('/')[0]
-        # After a crash DDS offers the services for some 20 s more; silence tells earlier.
+        # After a crash DDS offers the services for some 20 s more; silence shows it earlier.
         if not client.service_is_ready() or not self._alive():
             raise ClassifierUnavailableError(
                 f'the classifier {name} does not answer; nothing was sent')
@@ -134,18 +135,18 @@ class OperatorServices:
         future = client.call_async(request)
         future.add_done_callback(
             lambda done: loop.call_soon_threadsafe(_hand_over, done, answer))
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline and self._alive():
-            await asyncio.wait([answer], timeout=LOOK)
+            await asyncio.wait([answer], timeout=CHECK_PERIOD)
             if answer.done():
                 return answer.result()
         client.remove_pending_request(future)
         raise ClassifierUnavailableError(
-            f'the classifier {name} went away while it was asked; '
-            'the number of samples will tell whether it was done')
+            f'the classifier {name} went away before it answered; '
+            'the number of samples shows whether it was done')
 
     def _alive(self) -> bool:
-        return self._robot.connection(time.monotonic()) is Connection.LIVE
+        return self._view.connection(time.monotonic()) is Connection.LIVE
 
 
 def _hand_over(done: Any, answer: asyncio.Future[Any]) -> None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The teleop node: teaching from a terminal, over ssh if need be."""
+"""The teleop node: annotations from a terminal, also over ssh."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from proemlc_ros.nodes.operator_node import OperatorNode, run, spinning, stop_event
+from proemlc_ros.nodes.operator_node import OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
+from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.terminal.console import Console
+from proemlc_ros.operator.terminal.layout import Layout
 from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal
-from proemlc_ros.operator.terminal.view import View
 
 # Seconds between two drawings; a key waits no longer than this.
 FRAME = 0.05
-PARAMETERS = (Declared('annotator', '', 'who teaches; empty: the name of the user'),)
+PARAMETERS = (Declared('annotator', '', 'name in the journal; empty: the name of the user'),)
 
 
 class TeleopNode(OperatorNode):
@@ -33,24 +34,32 @@ class TeleopNode(OperatorNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('teleop', PARAMETERS, **node_options)
         annotator = self.settings.annotator or user_name()
-        self.console = Console(self.robot, AnnotationDraft(self.robot.moments, annotator), self.actions)
+        self.console = Console(
+            self.view, AnnotationDraft(self.view.vectors, annotator), self.actions)
 
 
-async def teach(window: curses.window) -> None:
+async def operate(window: curses.window, signals: Signals) -> None:
     """Draw and take keys until the operator quits or a signal comes."""
-    stop = stop_event()
     node = TeleopNode()
+    try:
+        with spinning(node, signals):
+            await _draw_and_take_keys(node, Screen(window), signals)
+    finally:
+        node.destroy_node()
+
+
+async def _draw_and_take_keys(node: TeleopNode, screen: Screen, signals: Signals) -> None:
     console = node.console
-    screen = Screen(window)
-    view = View(console, node.classifier, glyphs_of_terminal())
-    with spinning(node):
-        worker = asyncio.create_task(console.orders.work())
-        while console.running and not stop.is_set():
-            for key in screen.keys():
-                console.key(key)
-            screen.draw(view.lines(*screen.size, time.monotonic()))
-            await asyncio.sleep(FRAME)
-        worker.cancel()
+    layout = Layout(console, node.classifier, glyphs_of_terminal())
+    worker = asyncio.create_task(console.commands.work())
+    stopped = asyncio.create_task(signals.wait_async())
+    while console.running and not stopped.done():
+        for key in screen.keys():
+            console.key(key)
+        screen.draw(layout.lines(*screen.size, time.monotonic()))
+        await asyncio.sleep(FRAME)
+    worker.cancel()
+    stopped.cancel()
 
 
 def user_name() -> str:
@@ -83,17 +92,18 @@ def main(args: list[str] | None = None) -> int:
         return 1
     locale.setlocale(locale.LC_ALL, '')
     try:
-        return run('teleop_node', draw, args)
+        return run_program(use_terminal, args)
     except curses.error as error:
         print(f'teleop_node: this terminal (TERM={os.environ.get("TERM", "")}) cannot be used: '
               f'{error}', file=sys.stderr)
         return 1
 
 
-def draw() -> None:
+def use_terminal(signals: Signals) -> bool:
     """Take the terminal over, and give it back whatever happens."""
     with quiet_stderr():
-        curses.wrapper(lambda window: asyncio.run(teach(window)))
+        curses.wrapper(lambda window: asyncio.run(operate(window, signals)))
+    return True
 
 
 if __name__ == '__main__':

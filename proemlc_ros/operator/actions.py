@@ -1,18 +1,20 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator can have done; the nodes do it over ROS."""
+"""What operators do to the model: the actions they can take, and the log of those taken."""
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from proemlc_ros.classifier.records import Annotation, StampedPrediction
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedPrediction
 
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """How an action ended: whether it was done, and the classifier's own words on it."""
+    """How an action ended: whether it was done, and the classifier's message."""
 
     done: bool
     message: str
@@ -22,16 +24,16 @@ class Actions(Protocol):
     """The classifier's services; `who` is the operator, for the activity log."""
 
     async def annotate(self, annotation: Annotation) -> ActionResult:
-        """Teach; done only once the annotation is durable."""
+        """Teach an annotation; done only once it is durable."""
 
     async def undo(self, who: str) -> ActionResult:
-        """Take back the last annotation."""
+        """Undo the last annotation."""
 
     async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
-        """Give a label another name."""
+        """Rename a label."""
 
     async def remove(self, who: str, label: str) -> ActionResult:
-        """Forget a label."""
+        """Remove a label and what was learnt of it."""
 
     async def save(self, who: str, file_name: str) -> ActionResult:
         """Write the model to a file; an empty name means the classifier's own snapshot."""
@@ -40,4 +42,70 @@ class Actions(Protocol):
         """Replace the model by that of a file."""
 
     async def predict(self, stamp: int) -> StampedPrediction | None:
-        """Return what the classifier now says of a held moment; None where it cannot."""
+        """Return the prediction of a held vector by the present model; None where it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityEntry:
+    """One change of the model.
+
+    Args:
+        number: counts up from 1.
+        time: seconds since 1970.
+        who: the operator, empty where not known.
+        text: what was done, for people.
+    """
+
+    number: int
+    time: float
+    who: str
+    text: str
+
+
+class ActivityLog:
+    """The last changes of the model.
+
+    Args:
+        max_count: entries kept; the oldest are dropped first.
+    """
+
+    def __init__(self, max_count: int = 50) -> None:
+        self._entries: deque[ActivityEntry] = deque(maxlen=max_count)
+        self._count = 0
+
+    @property
+    def entries(self) -> list[ActivityEntry]:
+        """The entries, oldest first."""
+        return list(self._entries)
+
+    def add(self, who: str, text: str) -> None:
+        """Add an entry."""
+        self._count += 1
+        self._entries.append(ActivityEntry(self._count, time.time(), who, text))
+
+
+def describe_event(event: Event) -> str:
+    """Return a change of the model in words.
+
+    >>> describe_event(Event(EventKind.RENAME, label='cups', new_label='cup'))
+    'renamed cups to cup'
+    """
+    return {
+        EventKind.UNDO: 'took back the last annotation',
+        EventKind.RENAME: f'renamed {event.label} to {event.new_label}',
+        EventKind.REMOVE: f'removed {event.label}',
+        EventKind.RESET: 'reset the model',
+        EventKind.LOAD: f'loaded {event.file_name or "the snapshot"}',
+    }[event.kind]
+
+
+def describe_annotation(annotation: Annotation) -> str:
+    """Return the labels of an annotation in words.
+
+    >>> describe_annotation(Annotation(0, ('cup',), ('bowl',), complete=False))
+    'cup, not bowl'
+    """
+    words = [*annotation.labels, *(f'not {name}' for name in annotation.absent)]
+    if not words:
+        return 'none of the labels' if annotation.complete else 'nothing'
+    return ', '.join(words)

@@ -1,11 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What all operators see of the robot: its labels, its newest prediction, its state of health."""
+"""What all operators see of the classifier: labels, predictions, queries, health, history."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -18,18 +18,17 @@ from proemlc_ros.classifier.records import (
     StampedPrediction,
     StampedVector,
 )
-from proemlc_ros.operator.activity import ActivityLog, describe, describe_event
-from proemlc_ros.operator.curve import LearningCurve
-from proemlc_ros.operator.query_queue import QueryQueue
-from proemlc_ros.operator.recent_vectors import RecentVectors
+from proemlc_ros.operator.actions import ActivityLog, describe_annotation, describe_event
+from proemlc_ros.operator.recent import QueryQueue, RecentVectors
 
-# The classifier gives a sign of life (diagnostics) once a second.
+# Seconds without a message after which the classifier counts as lost; its diagnostics come once
+# per second.
 SILENCE = 3.0
 # The rate shown is a mean over this many seconds.
 RATE_WINDOW = 3.0
 # Predictions that may still be wanted for a picture.
-MAX_SIGHTS = 50
-# Annotations that were heard of once and may be heard of again.
+MAX_PREDICTIONS = 50
+# Annotations that were reported once and may be reported a second time.
 MAX_UNPAIRED = 100
 
 
@@ -42,11 +41,11 @@ class Connection(Enum):
 
 
 class ViewPart(Enum):
-    """What may change."""
+    """A part of the view that may change; the values name the messages to the page."""
 
-    SIGHT = 'sight'
+    PREDICTION = 'prediction'
     LABELS = 'labels'
-    QUESTIONS = 'questions'
+    QUERIES = 'queries'
     CURVE = 'curve'
     ACTIVITY = 'activity'
     HEALTH = 'health'
@@ -55,7 +54,7 @@ class ViewPart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The classifier's own diagnostics: a level (0 good, 1 warning, 2 error), words, values."""
+    """The classifier's diagnostics: level (0 OK, 1 warning, 2 error), message, values."""
 
     level: int = 0
     message: str = ''
@@ -63,105 +62,150 @@ class Health:
 
 
 @dataclass(slots=True)
-class ClassifierView:
-    """The shared picture. Not thread-safe: all calls come from one thread.
+class LearningCurve:
+    """Hamming loss against the number of samples learnt, with the introductions of labels.
 
-    Args:
-        watch: called with a ViewPart after each change.
+    Bounded: when full, every second point of the older half goes, so that a long run keeps its
+    shape and its newest detail.
     """
 
-    watch: Callable[[ViewPart], None] = lambda topic: None
+    max_points: int = 400
+    points: list[tuple[int, float]] = field(default_factory=list)
+    introductions: list[tuple[int, str]] = field(default_factory=list)
+    _known: set[str] | None = None
+
+    def add_loss(self, samples: int, loss: float) -> bool:
+        """Add a point; return whether the curve changed."""
+        if self.points and samples < self.points[-1][0]:
+            # An undo or another model took samples back: those points are no longer true.
+            self.points = [point for point in self.points if point[0] <= samples]
+        if self.points and self.points[-1] == (samples, loss):
+            return False
+        if self.points and self.points[-1][0] == samples:
+            self.points.pop()
+        self.points.append((samples, loss))
+        if len(self.points) > self.max_points:
+            half = self.max_points // 2
+            self.points[:half] = self.points[:half:2]
+        return True
+
+    def note_labels(self, names: Sequence[str], samples: int) -> bool:
+        """Mark the labels that are new since the last call; those of the first call are not.
+
+        Returns:
+            Whether the labels changed.
+        """
+        current = set(names)
+        if current == self._known:
+            return False
+        if self._known is not None:
+            self.introductions += [
+                (samples, name) for name in names if name not in self._known]
+        self._known = current
+        self.introductions = [
+            mark for mark in self.introductions if mark[1] in current][-self.max_points:]
+        return True
+
+
+@dataclass(slots=True)
+class ClassifierView:
+    """The operators' view of one classifier. Not thread-safe: all calls come from one thread.
+
+    Args:
+        on_change: called with a ViewPart after each change.
+    """
+
+    on_change: Callable[[ViewPart], None] = lambda part: None
     labels: LabelState = field(default_factory=LabelState)
-    sight: StampedPrediction | None = None
-    sights: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
+    prediction: StampedPrediction | None = None
+    predictions: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
     health: Health = field(default_factory=Health)
-    moments: RecentVectors = field(default_factory=RecentVectors)
-    questions: QueryQueue = field(default_factory=QueryQueue)
+    vectors: RecentVectors = field(default_factory=RecentVectors)
+    queries: QueryQueue = field(default_factory=QueryQueue)
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
     reachable: bool = False
-    _taught: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
+    _learnt: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
     _actors: dict[EventKind, str] = field(default_factory=dict)
-    _heard: float = float('-inf')
+    _last_message: float = float('-inf')
     _arrivals: deque[float] = field(default_factory=deque)
 
     def connection(self, now: float) -> Connection:
-        """Tell whether the classifier is there; `now` in seconds on a steady clock."""
-        if now - self._heard <= SILENCE:
+        """Return whether the classifier is there; `now` in seconds on a steady clock."""
+        if now - self._last_message <= SILENCE:
             return Connection.LIVE
         return Connection.SILENT if self.reachable else Connection.ABSENT
 
     def rate(self, now: float) -> float:
-        """Return the predictions a second."""
+        """Return the predictions per second."""
         while self._arrivals and now - self._arrivals[0] > RATE_WINDOW:
             self._arrivals.popleft()
         return len(self._arrivals) / RATE_WINDOW
 
-    def on_moment(self, moment: StampedVector) -> None:
+    def on_vector(self, vector: StampedVector) -> None:
         """Take in a feature vector."""
-        self.moments.add(moment)
+        self.vectors.add(vector)
 
-    def on_sight(self, sight: StampedPrediction, now: float) -> None:
+    def on_prediction(self, prediction: StampedPrediction, now: float) -> None:
         """Take in a prediction."""
-        self._heard = now
+        self._last_message = now
         self._arrivals.append(now)
         self.rate(now)
-        self.sight = sight
-        self.sights[sight.stamp] = sight
-        if len(self.sights) > MAX_SIGHTS:
-            self.sights.popitem(last=False)
-        self.watch(ViewPart.SIGHT)
+        self.prediction = prediction
+        self.predictions[prediction.stamp] = prediction
+        if len(self.predictions) > MAX_PREDICTIONS:
+            self.predictions.popitem(last=False)
+        self.on_change(ViewPart.PREDICTION)
 
     def on_labels(self, labels: LabelState) -> None:
         """Take in the label set."""
         self.labels = labels
         if self.curve.note_labels(labels.names, labels.samples):
-            self.watch(ViewPart.CURVE)
-        self.watch(ViewPart.LABELS)
+            self.on_change(ViewPart.CURVE)
+        self.on_change(ViewPart.LABELS)
 
-    def on_question(self, question: Query) -> None:
-        """Take in a query; its moment is held until it is answered or long forgotten."""
-        self.moments.hold(question.vector.stamp, question.vector)
-        self.questions.add(question)
-        self.watch(ViewPart.QUESTIONS)
+    def on_query(self, query: Query) -> None:
+        """Take in a query; its vector is held for the answer."""
+        self.vectors.hold(query.vector.stamp, query.vector)
+        self.queries.add(query)
+        self.on_change(ViewPart.QUERIES)
 
     def on_health(self, health: Health, loss: float | None, now: float) -> None:
         """Take in the classifier's diagnostics.
 
         Args:
-            health: as it says.
+            health: level, message and values.
             loss: the rolling Hamming loss among the values, or None.
             now: seconds on a steady clock.
         """
-        self._heard = now
+        self._last_message = now
         self.health = health
         if loss is not None and self.curve.add_loss(self.labels.samples, loss):
-            self.watch(ViewPart.CURVE)
-        self.watch(ViewPart.HEALTH)
+            self.on_change(ViewPart.CURVE)
+        self.on_change(ViewPart.HEALTH)
 
-    def on_taught(self, annotation: Annotation, echo: bool = True) -> None:
-        """Note an annotation that the classifier has learnt; its question is settled.
+    def on_learnt(self, annotation: Annotation, published: bool = True) -> None:
+        """Note an annotation that the classifier has learnt; its query is settled.
 
-        One's own annotation is heard of twice, by the answer of the service and by the
-        classifier's announcement, in either order; right after a start the latter may be missed.
+        An annotation of our own is reported twice, by the answer of the service and by the
+        classifier's topic, in either order; right after a start the latter may be missed.
 
         Args:
             annotation: what was learnt.
-            echo: whether the classifier announced it, and did not answer us.
+            published: whether it came by the topic; otherwise it is the service's answer.
         """
         key = (annotation.stamp, annotation.labels, annotation.absent, annotation.annotator)
-        if self._taught.get(key) == (not echo):
-            del self._taught[key]
+        if self._learnt.get(key) == (not published):
+            del self._learnt[key]
             return
-        self._taught[key] = echo
-        if len(self._taught) > MAX_UNPAIRED:
-            self._taught.popitem(last=False)
-        said = describe(annotation.labels, annotation.absent, annotation.complete)
-        self.note(annotation.annotator, f'taught {said}')
+        self._learnt[key] = published
+        if len(self._learnt) > MAX_UNPAIRED:
+            self._learnt.popitem(last=False)
+        self.note(annotation.annotator, f'taught {describe_annotation(annotation)}')
         self.settle(annotation.stamp)
 
     def expect(self, kind: EventKind, who: str) -> None:
-        """Note who is about to change the model, since the announcement will not tell."""
+        """Note who is about to change the model; the published event does not name them."""
         self._actors[kind] = who
 
     def on_event(self, event: Event) -> None:
@@ -169,11 +213,11 @@ class ClassifierView:
         self.note(self._actors.pop(event.kind, ''), describe_event(event))
 
     def settle(self, stamp: int) -> None:
-        """Take a question off the queue."""
-        if self.questions.settle(stamp):
-            self.watch(ViewPart.QUESTIONS)
+        """Remove a query, answered or skipped."""
+        if self.queries.settle(stamp):
+            self.on_change(ViewPart.QUERIES)
 
     def note(self, who: str, text: str) -> None:
-        """Note something that was done to the model."""
+        """Add an entry to the activity log."""
         self.activity.add(who, text)
-        self.watch(ViewPart.ACTIVITY)
+        self.on_change(ViewPart.ACTIVITY)

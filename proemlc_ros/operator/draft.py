@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""One operator's desk: the frozen moment and the marks on it, until they are sent."""
+"""One operator's annotation draft: a frozen prediction and the marks on it, until it is sent."""
 
 from __future__ import annotations
 
@@ -8,35 +8,43 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from proemlc_ros.classifier.records import Annotation, StampedPrediction, StampedVector
-from proemlc_ros.operator.recent_vectors import RecentVectors
+from proemlc_ros.operator.recent import RecentVectors
 
 
-def annotation_about(moments: RecentVectors, stamp: int, labels: tuple[str, ...],
-                     absent: tuple[str, ...] = (), complete: bool = True,
-                     annotator: str = '') -> Annotation:
-    """Return an annotation of one moment, with its features where they are still at hand.
+def annotation_at(vectors: RecentVectors, stamp: int, labels: tuple[str, ...],
+                  absent: tuple[str, ...] = (), complete: bool = True,
+                  annotator: str = '') -> Annotation:
+    """Return an annotation of one stamp, with its feature vector where that is still kept.
 
-    The stamp goes along in any case, so that the journal tells when it was; without the features
-    the classifier looks the moment up in its own buffer, or says that it is gone.
+    The stamp is sent in any case, for the journal. Without the vector the classifier looks the
+    stamp up in its own buffer, or answers that it is gone.
+
+    Args:
+        vectors: where the feature vectors are kept.
+        stamp: nanoseconds.
+        labels: names that are present.
+        absent: names that are absent.
+        complete: whether every name that is not listed is absent.
+        annotator: who says so.
     """
-    said = Annotation(stamp, labels, absent, complete, annotator=annotator)
-    moment = moments.find(stamp)
-    return said if moment is None else said.about(moment)
+    annotation = Annotation(stamp, labels, absent, complete, annotator=annotator)
+    vector = vectors.find(stamp)
+    return annotation if vector is None else annotation.about(vector)
 
 
 @dataclass(slots=True)
 class AnnotationDraft:
-    """The frozen moment with its marks.
+    """A frozen prediction with its marks.
 
     Args:
-        moments: where the features of the moments are kept.
-        annotator: who sits at the desk.
-        frozen: the moment being labelled, None while live.
-        rest_absent: whether unmarked labels are absent; else they are unknown.
+        vectors: where the feature vectors are kept.
+        annotator: who annotates.
+        frozen: the prediction being annotated, None while live.
+        rest_absent: whether unmarked labels are absent; otherwise they are unknown.
         marks: present (True) or absent (False), by label.
     """
 
-    moments: RecentVectors
+    vectors: RecentVectors
     annotator: str = ''
     frozen: StampedPrediction | None = None
     rest_absent: bool = True
@@ -44,21 +52,27 @@ class AnnotationDraft:
 
     @property
     def complete(self) -> bool:
-        """Whether the marks are the whole truth.
+        """Whether unmarked labels are absent.
 
-        Who marks something as absent by hand corrects a detail, and says nothing of the rest.
+        Somebody who marks a label as absent by hand corrects a detail, and says nothing of the
+        rest.
         """
         return self.rest_absent and all(self.marks.values())
 
-    def freeze(self, sight: StampedPrediction, moment: StampedVector | None = None) -> None:
-        """Hold the moment that the operator sees; marks of another moment are dropped."""
-        if self.frozen is None or self.frozen.stamp != sight.stamp:
+    def freeze(self, prediction: StampedPrediction, vector: StampedVector | None = None) -> None:
+        """Hold what the operator sees; marks on another prediction are dropped.
+
+        Args:
+            prediction: what is annotated.
+            vector: its feature vector where the caller has it, such as from a query.
+        """
+        if self.frozen is None or self.frozen.stamp != prediction.stamp:
             self.marks.clear()
-        self.frozen = sight
-        self.moments.hold(sight.stamp, moment)
+        self.frozen = prediction
+        self.vectors.hold(prediction.stamp, vector)
 
     def release(self) -> None:
-        """Drop the moment and its marks: back to live."""
+        """Drop the frozen prediction and its marks: back to live."""
         self.frozen = None
         self.marks.clear()
 
@@ -76,7 +90,7 @@ class AnnotationDraft:
         self.marks[name] = present
 
     def drop_lost(self, before: Collection[str], after: Collection[str]) -> list[str]:
-        """Drop the marks of labels that somebody renamed or removed, so that none comes back.
+        """Drop the marks of labels that somebody renamed or removed; a mark would restore them.
 
         Args:
             before: the labels that were known.
@@ -91,26 +105,26 @@ class AnnotationDraft:
         return lost
 
     def annotation(self) -> Annotation:
-        """Return what the marks say about the frozen moment.
+        """Return the annotation that the marks make.
 
         Raises:
             ValueError: nothing is frozen.
         """
         present = tuple(name for name, mark in self.marks.items() if mark)
         absent = tuple(name for name, mark in self.marks.items() if not mark)
-        return self._say(present, absent, self.complete)
+        return self._annotation(present, absent, self.complete)
 
     def none_of_them(self) -> Annotation:
-        """Return that the frozen moment shows no label at all, whatever is marked.
+        """Return the annotation that no label is present, whatever is marked.
 
         Raises:
             ValueError: nothing is frozen.
         """
-        return self._say((), (), complete=True)
+        return self._annotation((), (), complete=True)
 
-    def _say(self, present: tuple[str, ...], absent: tuple[str, ...],
-             complete: bool) -> Annotation:
+    def _annotation(self, present: tuple[str, ...], absent: tuple[str, ...],
+                    complete: bool) -> Annotation:
         if self.frozen is None:
-            raise ValueError('no moment is frozen')
-        return annotation_about(
-            self.moments, self.frozen.stamp, present, absent, complete, self.annotator)
+            raise ValueError('nothing is frozen: call freeze first')
+        return annotation_at(
+            self.vectors, self.frozen.stamp, present, absent, complete, self.annotator)

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-# Nanoseconds that a picture may be older or newer than the moment it illustrates.
+# Nanoseconds that a picture may be older or newer than the stamp it is shown for.
 TOLERANCE = 1_000_000_000
 
 
@@ -30,12 +30,13 @@ def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> byt
 
     Args:
         pixels: (rows, columns) or RGB (rows, columns, 3), of 8 or 16 bits.
-        max_side: longest side of the result; larger pictures are scaled down.
+        max_side: longest side of the result in pixels; larger pictures are scaled down.
         quality: of the JPEG, 1 to 100.
     """
     if pixels.dtype != np.uint8:
-        # Depth and thermal cameras use a sliver of their 16 bits; show that sliver.
-        pixels = cv2.normalize(pixels, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+        # Depth and thermal cameras use a small part of their 16 bits; show that part.
+        pixels = cv2.normalize(pixels, np.empty_like(pixels), 0, 255, cv2.NORM_MINMAX).astype(
+            np.uint8)
     scale = max_side / max(pixels.shape[:2])
     if scale < 1:
         size = tuple(max(1, round(side * scale)) for side in pixels.shape[1::-1])
@@ -47,42 +48,47 @@ def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> byt
 
 
 class PictureCache:
-    """The pictures of the last seconds, and those that belong to held moments."""
+    """The pictures of the last seconds, and those that belong to held stamps.
+
+    Args:
+        max_count: pictures of the stream that are kept.
+        max_held: pictures held at once by all operators; the oldest is dropped first.
+    """
 
     def __init__(self, max_count: int = 100, max_held: int = 200) -> None:
         self._max_count = max_count
         self._max_held = max_held
-        self._flow: OrderedDict[int, CameraPicture] = OrderedDict()
+        self._stream: OrderedDict[int, CameraPicture] = OrderedDict()
         self._held: OrderedDict[int, CameraPicture] = OrderedDict()
 
     def add(self, picture: CameraPicture) -> None:
-        """Take in a picture."""
-        self._flow.pop(picture.stamp, None)
-        self._flow[picture.stamp] = picture
-        if len(self._flow) > self._max_count:
-            self._flow.popitem(last=False)
+        """Add a picture; a second one with the same stamp replaces the first."""
+        self._stream.pop(picture.stamp, None)
+        self._stream[picture.stamp] = picture
+        if len(self._stream) > self._max_count:
+            self._stream.popitem(last=False)
 
     @property
     def newest(self) -> CameraPicture | None:
         """The picture that came last, or None."""
-        return next(reversed(self._flow.values()), None)
+        return next(reversed(self._stream.values()), None)
 
     def newest_among(self, stamps: Container[int]) -> CameraPicture | None:
         """Return the picture that came last of those with one of the stamps, or None."""
-        return next((picture for picture in reversed(self._flow.values())
+        return next((picture for picture in reversed(self._stream.values())
                      if picture.stamp in stamps), None)
 
     def nearest(self, stamp: int) -> CameraPicture | None:
-        """Return the picture taken nearest to a moment, or None where there is none near."""
-        exact = self._flow.get(stamp)
+        """Return the picture taken nearest to a stamp, or None where none is within a second."""
+        exact = self._stream.get(stamp)
         if exact is not None:
             return exact
-        near = min(self._flow.values(), key=lambda picture: abs(picture.stamp - stamp),
+        near = min(self._stream.values(), key=lambda picture: abs(picture.stamp - stamp),
                    default=None)
         return near if near and abs(near.stamp - stamp) <= TOLERANCE else None
 
     def hold(self, stamp: int) -> None:
-        """Keep the picture nearest to a moment under that moment's stamp."""
+        """Keep the picture nearest to a stamp under that stamp."""
         picture = self.nearest(stamp)
         if picture is None or stamp in self._held:
             return
@@ -91,5 +97,5 @@ class PictureCache:
             self._held.popitem(last=False)
 
     def find(self, stamp: int) -> CameraPicture | None:
-        """Return the picture of a held moment, or the nearest recent one."""
+        """Return the picture held for a stamp, or the nearest recent one."""
         return self._held.get(stamp) or self.nearest(stamp)

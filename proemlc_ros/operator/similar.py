@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which known labels a typed name may mean: completion, and the warning before a twin is made."""
+"""Known labels that a typed name may mean: completion, and the warning of near duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-# Likeness (twice the common letters over all letters) that counts as nearly the same: "cup" and
+# Similarity (twice the common letters over all letters) that counts as nearly the same: "cup" and
 # "cups" have 0.86, "bottle" and "bottel" 0.83, "table" and "cable" 0.80.
 NEARLY_SAME = 0.82
 
@@ -22,9 +22,9 @@ def plain(name: str) -> str:
 
 
 def near_duplicates(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Return known labels that a new name is suspiciously like, the likest first.
+    """Return known labels that a new name is nearly the same as, the most similar first.
 
-    A known name itself is no new label and gives an empty list. Names that differ in their
+    A known name itself is not a new label and gives an empty list. Names that differ in their
     numbers ("shelf 1", "shelf 2") are meant to differ.
 
     >>> near_duplicates('cups', ['cup', 'bowl'])
@@ -37,13 +37,13 @@ def near_duplicates(name: str, known: Iterable[str], limit: int = 3) -> list[str
     for other in known:
         if other == name:
             return []
-        likeness = _likeness(matcher, wanted, plain(other))
-        if likeness >= NEARLY_SAME:
-            found.append((-likeness, other))
+        similarity = _similarity(matcher, wanted, plain(other))
+        if similarity >= NEARLY_SAME:
+            found.append((-similarity, other))
     return [other for _, other in sorted(found)[:limit]]
 
 
-def _likeness(matcher: SequenceMatcher[str], wanted: str, other: str) -> float:
+def _similarity(matcher: SequenceMatcher[str], wanted: str, other: str) -> float:
     if wanted == other:
         return 1.0
     if re.findall(r'\d+', wanted) != re.findall(r'\d+', other):

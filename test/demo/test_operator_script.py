@@ -1,55 +1,54 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The scripted operator's plan, and the losses that come out of a session."""
+"""The scripted operator's plan, and the losses of a run."""
 
 import numpy as np
 import pytest
 
-from proemlc_ros.demo.batch_comparison import BatchComparison
 from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.display import Display, status_line
 from proemlc_ros.demo.losses import WINDOW, StreamLosses
 from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript
-from proemlc_ros.demo.report import write_report
-from proemlc_ros.demo.run_log import OperatorMistake, RunLog, read_session
+from proemlc_ros.demo.report import BatchComparison, write_report
+from proemlc_ros.demo.run import ProgressDisplay, status_line
+from proemlc_ros.demo.run_log import OperatorMistake, RunLog, read_run
 
-CURRICULUM = Curriculum(lesson_pictures=20, exam_pictures=30)
+CURRICULUM = Curriculum(phase_pictures=20, exam_pictures=30)
 
 
 def watched(answer):
-    """Return a script that saw all pictures, predicted by a function of the picture."""
+    """Return a script that got all predictions, made by a function of the picture."""
     script = OperatorScript(CURRICULUM)
     for picture in CURRICULUM.pictures:
-        script.see(picture.number, tuple(answer(picture)), (), picture.number / 20)
+        script.on_prediction(picture.number, tuple(answer(picture)), (), picture.number / 20)
     return script
 
 
-def test_every_picture_of_a_lesson_is_taught_and_none_of_the_exam():
+def test_every_picture_of_a_phase_is_annotated_and_none_of_the_exam():
     script = watched(lambda picture: ())
-    taught = [step.picture for step in script.waiting if step.deed is OperatorAction.TEACH]
-    assert [p.number for p in taught] == [p.number for p in CURRICULUM.pictures if not p.exam]
+    annotated = [step.picture for step in script.waiting if step.action is OperatorAction.ANNOTATE]
+    assert [p.number for p in annotated] == [p.number for p in CURRICULUM.pictures if not p.exam]
     assert all(step.labels == step.picture.objects
-               for step in script.waiting if step.deed is OperatorAction.TEACH)
+               for step in script.waiting if step.action is OperatorAction.ANNOTATE)
 
 
-def test_the_operator_errs_exactly_once_and_then_teaches_the_truth():
+def test_the_operator_errs_exactly_once_and_then_annotates_the_truth():
     steps = list(watched(lambda picture: ()).waiting)
-    (slip,) = [k for k, step in enumerate(steps) if step.deed is OperatorAction.ERR]
-    assert set(steps[slip].labels) != set(steps[slip].picture.objects)
-    assert not set(steps[slip].labels) <= set(CURRICULUM.labels)
-    assert steps[slip + 1].picture is steps[slip].picture
-    assert steps[slip + 1].labels == steps[slip].picture.objects
+    (mistake,) = [k for k, step in enumerate(steps) if step.action is OperatorAction.ERR]
+    assert set(steps[mistake].labels) != set(steps[mistake].picture.objects)
+    assert not set(steps[mistake].labels) <= set(CURRICULUM.labels)
+    assert steps[mistake + 1].picture is steps[mistake].picture
+    assert steps[mistake + 1].labels == steps[mistake].picture.objects
 
 
 def test_a_prediction_is_counted_once():
     script = OperatorScript(CURRICULUM)
     for _ in range(3):
-        script.see(0, (), (), 0.0)
-    script.see(10**6, (), (), 0.0)
+        script.on_prediction(0, (), (), 0.0)
+    script.on_prediction(10**6, (), (), 0.0)
     assert len(script.waiting) == len(script.records) == 1
 
 
-def test_finished_means_seen_to_the_end_and_all_taught():
+def test_finished_means_predicted_to_the_end_and_all_annotated():
     script = watched(lambda picture: ())
     assert not script.finished
     script.waiting.clear()
@@ -66,20 +65,20 @@ def test_losses_of_the_perfect_and_of_the_silent():
 
 def test_the_loss_so_far_counts_only_labels_introduced_by_then():
     script = OperatorScript(CURRICULUM)
-    script.see(0, ('cup',), (), 0.0)
+    script.on_prediction(0, ('cup',), (), 0.0)
     wrong = CURRICULUM.pictures[0].objects != ('cup',)
     assert StreamLosses(CURRICULUM, script.records).hamming == float(wrong)
 
 
-def test_lesson_losses_compare_the_first_with_the_last_third():
+def test_phase_losses_compare_the_first_with_the_last_third():
     def late(picture):
         return picture.objects if picture.number % 20 >= 14 else ()
 
-    for first, last in StreamLosses(CURRICULUM, watched(late).records).lesson_losses():
+    for first, last in StreamLosses(CURRICULUM, watched(late).records).phase_losses():
         assert first > 0 and last == 0
 
 
-def test_curves_cover_what_was_taught():
+def test_curves_cover_the_annotated_pictures():
     outcome = StreamLosses(CURRICULUM, watched(lambda picture: picture.objects).records)
     numbers, losses = outcome.curve()
     assert len(numbers) == len(losses) == 160 and not losses.any()
@@ -96,19 +95,19 @@ def test_a_curve_looks_back_over_its_window():
     assert not losses[WINDOW:].any()
 
 
-def test_the_diary_comes_back_and_becomes_a_report(tmp_path):
+def test_the_log_comes_back_and_becomes_a_report(tmp_path):
     script = watched(lambda picture: picture.objects[:1])
     while script.waiting:
         script.done(script.waiting.popleft())
-    diary = RunLog(tmp_path, CURRICULUM)
-    diary.labels(('cup',))
-    diary.slip = OperatorMistake(50, ('<b>bok</b>',), 'Took back', 3, 4, 3, 0.0)
-    diary.write(script, {0: np.ones(4, np.float32), 1: np.zeros(4, np.float32)}, 'saved it')
-    session = read_session(tmp_path)
-    assert session.records == script.records and session.taught == script.taught
-    assert session.slip == diary.slip and session.label_sets[0][1] == ('cup',)
-    np.testing.assert_array_equal(session.vectors[0], 1)
-    write_report(tmp_path / 'r.html', CURRICULUM, session, BatchComparison(0.1, 0.1, 160, 30))
+    log = RunLog(tmp_path, CURRICULUM)
+    log.labels(('cup',))
+    log.mistake = OperatorMistake(50, ('<b>bok</b>',), 'Took back', 3, 4, 3, 0.0)
+    log.write(script, {0: np.ones(4, np.float32), 1: np.zeros(4, np.float32)}, 'saved it')
+    run = read_run(tmp_path)
+    assert run.records == script.records and run.learnt == script.learnt
+    assert run.mistake == log.mistake and run.label_sets[0][1] == ('cup',)
+    np.testing.assert_array_equal(run.vectors[0], 1)
+    write_report(tmp_path / 'r.html', CURRICULUM, run, BatchComparison(0.1, 0.1, 160, 30))
     html = (tmp_path / 'r.html').read_text()
     assert html.count('<svg') == 3 and 'Examples from the exam' in html
     assert 'data:image/png' in html and '<b>bok' not in html
@@ -121,14 +120,14 @@ def test_ratio_of_losses(node, batch, ratio):
     assert BatchComparison(node, batch, 1, 1).ratio == ratio
 
 
-def test_display_tells_lessons_once_and_the_slip(capsys):
-    script, diary = watched(lambda picture: ()), RunLog(None, CURRICULUM)
-    diary.slip = OperatorMistake(50, ('bok',), 'Took back', 3, 4, 3, 0.0)
-    display = Display(CURRICULUM)
-    state = diary.progress(script, ('cup', 'book'))
-    display.progress({**state, 'lesson': 1})
-    display.progress({**state, 'lesson': 1})
-    told = capsys.readouterr().out
-    assert told.count('lesson 2: the operator teaches a new label, book') == 1
-    assert told.count('bok') == 1 and 'labels known 2' in told
+def test_display_shows_phases_once_and_the_mistake(capsys):
+    script, log = watched(lambda picture: ()), RunLog(None, CURRICULUM)
+    log.mistake = OperatorMistake(50, ('bok',), 'Took back', 3, 4, 3, 0.0)
+    display = ProgressDisplay(CURRICULUM)
+    state = log.progress(script, ('cup', 'book'))
+    display.progress({**state, 'phase': 1})
+    display.progress({**state, 'phase': 1})
+    shown = capsys.readouterr().out
+    assert shown.count('phase 2: the operator introduces a new label, book') == 1
+    assert shown.count('bok') == 1 and 'labels known 2' in shown
     assert '100%' in status_line(state)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration's processes: a failing one is told, and none is left behind."""
+"""The demo's processes: a failing one is reported, and none is left behind."""
 
 import os
 import time
@@ -13,20 +13,20 @@ from proemlc_ros.demo.processes import Processes
 from proemlc_ros.errors import DemoError
 
 # A feature node without parameters ends at once, and says why.
-LAST_WORDS = r'feature_node ended with exit code 1: .*sensors.*\(see .*feature_node\.log\)'
+LAST_LINE = r'feature_node ended with exit code 1: .*sensors.*\(see .*feature_node\.log\)'
 
 
-def test_a_process_that_fails_is_told_with_its_last_words(ros_domain_id, tmp_path):
+def test_a_process_that_fails_is_reported_with_its_last_line(ros_domain_id, tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('feature_node', piped=True)
-        with pytest.raises(DemoError, match=LAST_WORDS):
+        with pytest.raises(DemoError, match=LAST_LINE):
             list(processes.lines('feature_node'))
 
 
-def test_one_that_ends_while_all_should_run_on_is_told(ros_domain_id, tmp_path):
+def test_one_that_ends_while_all_should_run_is_reported(ros_domain_id, tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('feature_node')
-        with pytest.raises(DemoError, match=LAST_WORDS):
+        with pytest.raises(DemoError, match=LAST_LINE):
             processes.wait_for_interrupt()
 
 
@@ -34,7 +34,7 @@ def test_all_are_ended_and_their_codes_returned(ros_domain_id, tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/m')
         number = processes.pids['classifier_node']
-        log, deadline = tmp_path / 'classifier_node.log', time.monotonic() + 60
+        log, deadline = tmp_path / 'classifier_node.log', time.monotonic() + 240
         while 'Model directory' not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.1)

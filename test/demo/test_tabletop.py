@@ -32,17 +32,17 @@ def test_pictures_are_the_same_each_time_and_differ_by_number_and_seed():
     assert (one.draw(5) != one.draw(6)).any() and (one.draw(5) != other.draw(5)).any()
 
 
-def test_each_lesson_adds_one_object_and_the_exam_has_all():
-    curriculum = Curriculum(lesson_pictures=40, exam_pictures=100)
-    for lesson, name in enumerate(curriculum.labels):
-        seen = {o for p in curriculum.pictures if p.lesson == lesson for o in p.objects}
-        assert name in seen and seen <= set(curriculum.labels[:lesson + 1])
+def test_each_phase_adds_one_object_and_the_exam_has_all():
+    curriculum = Curriculum(phase_pictures=40, exam_pictures=100)
+    for phase, name in enumerate(curriculum.labels):
+        seen = {o for p in curriculum.pictures if p.phase == phase for o in p.objects}
+        assert name in seen and seen <= set(curriculum.labels[:phase + 1])
     exam = [p for p in curriculum.pictures if p.exam]
     assert len(exam) == 100 and {o for p in exam for o in p.objects} == set(OBJECTS)
     assert [p.number for p in curriculum.pictures] == list(range(8 * 40 + 100))
 
 
 @pytest.mark.parametrize('rate', [7.0, 20.0, 33.3])
-def test_a_stamp_tells_the_number(rate):
+def test_a_stamp_gives_the_number(rate):
     timetable = Timetable(start=1_700_000_000_123_456_789, rate=rate)
     assert [timetable.number(timetable.stamp(k)) for k in range(1000)] == list(range(1000))

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the page need: a browser, and classifier, eyes and dashboard as processes."""
+"""What tests of the page need: a browser, and classifier, camera and dashboard as processes."""
 
 import contextlib
 import os
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 import rclpy
-from proemlc_ros.msg import FeatureVector, LabelAnnotation
+from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -22,6 +23,9 @@ from proemlc_ros.conversions import annotation_of, stamped_vector_of
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage')
 PLAYER = Path(__file__).parent / 'scene_player.py'
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Seconds that anything may take, also beside a busy process on each core.
+DEADLINE = 90.0
 
 
 def find_chromium():
@@ -46,15 +50,16 @@ def chromium():
 
 
 class Listener:
-    """Hears what is on the wire: features by stamp, and what the classifier has learnt."""
+    """Receives feature vectors by stamp, and the annotations that the classifier has learnt."""
 
     def __init__(self, context):
         self.node = rclpy.create_node('listener', context=context)
-        self.moments = {}
+        self.vectors = {}
         self.learnt = []
+        self._scenes = {}
         self.node.create_subscription(
             FeatureVector, 'proemlc/features', self._on_features, 1000)
-        self._learnt = self.node.create_subscription(
+        self.node.create_subscription(
             LabelAnnotation, 'proemlc/learnt',
             lambda message: self.learnt.append(annotation_of(message)), 50)
         self._scene = self.node.create_publisher(String, 'scene', 10)
@@ -66,24 +71,43 @@ class Listener:
         self._thread.start()
 
     def wait_connected(self):
-        """Wait until the classifier is found, or what it tells at first goes unheard."""
-        wait_until(lambda: self._learnt.get_publisher_count() and self.moments, 'the classifier',
-                   60.0)
-        time.sleep(0.5)  # The classifier has to find us as well.
+        """Wait until the classifier has found us, so that no learnt annotation is missed.
+
+        DDS announces subscriptions in the order in which they were made. Once the classifier has
+        sent its latched labels to a subscription that was made last, it knows the earlier ones.
+        """
+        received = threading.Event()
+        self.node.create_subscription(
+            LabelSet, 'proemlc/labels', lambda message: received.set(), LATCHED)
+        assert received.wait(DEADLINE), 'no labels came from the classifier'
+        wait_until(lambda: self.vectors, 'feature vectors')
 
     def _on_features(self, message):
-        moment = stamped_vector_of(message)
-        self.moments[moment.stamp] = moment
+        vector = stamped_vector_of(message)
+        self._scenes[message.header.frame_id] = vector.stamp
+        self.vectors[vector.stamp] = vector
+
+    def newest(self):
+        """Return the stamp of the newest vector; all later ones will be received too."""
+        return max(self.vectors)
 
     def show(self, scene):
-        """Put things on the table and wait until they are seen."""
+        """Put things on the table and return a stamp at which they were seen."""
         wait_until(lambda: self._scene.get_subscription_count(), 'the scene player')
+        self._scenes.pop(scene, None)
         self._scene.publish(String(data=scene))
-        time.sleep(0.4)
+        wait_until(lambda: scene in self._scenes, f'a vector of scene {scene}')
+        return self._scenes[scene]
 
     def wait_learnt(self, count):
+        """Return the annotation that was learnt as the count-th, once it came."""
         wait_until(lambda: len(self.learnt) >= count, f'{count} annotations, not {self.learnt}')
         return self.learnt[count - 1]
+
+    def wait_vector(self, stamp):
+        """Return the vector of a stamp; it may come after an annotation of it."""
+        wait_until(lambda: stamp in self.vectors, f'the vector of stamp {stamp}')
+        return self.vectors[stamp]
 
     def close(self):
         self._stop.set_result(None)
@@ -91,7 +115,7 @@ class Listener:
         self.node.destroy_node()
 
 
-def wait_until(condition, what, timeout=30.0):
+def wait_until(condition, what, timeout=DEADLINE):
     """Wait for a condition, and fail with words."""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -100,7 +124,7 @@ def wait_until(condition, what, timeout=30.0):
 
 
 class Stand:
-    """Classifier, eyes and dashboard, each in a process of its own, and who listens to them."""
+    """Classifier, camera and dashboard, each in a process of its own, and a listener."""
 
     def __init__(self, start_process, context, folder):
         self._start = start_process
@@ -122,7 +146,7 @@ class Stand:
         process = self._start('dashboard_node', '--ros-args', *(
             part for parameter in ('port:=0', *parameters) for part in ('-p', parameter)),
             **options)
-        address = process.wait_for(r'Dashboard: (http\S+)', timeout=90)[1]
+        address = process.wait_for(r'Dashboard: (http\S+)', timeout=DEADLINE)[1]
         self.listener.wait_connected()
         return process, address
 
@@ -134,7 +158,7 @@ class Page:
         self.context = browser.new_context(**{'viewport': {'width': 1440, 'height': 900},
                                               **options})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(1000 * DEADLINE)
         self.errors = []
         self.page.on('pageerror', lambda error: self.errors.append(f'error: {error}'))
         self.page.on('dialog', lambda dialog: (
@@ -148,14 +172,28 @@ class Page:
 
     def ready(self):
         """Wait until predictions come in."""
-        self.expect('#connection', '^connected', timeout=90_000)
-        self.expect('#view-title', r'\d')
+        self.expect('#connection', '^connected')
+        self.wait_stamp(1)
         return self
 
-    def expect(self, selector, text, timeout=15_000):
+    def expect(self, selector, text):
         """Wait until an element shows a text (a regular expression)."""
         from playwright.sync_api import expect
-        expect(self.page.locator(selector)).to_have_text(re.compile(text), timeout=timeout)
+        expect(self.page.locator(selector)).to_have_text(
+            re.compile(text), timeout=1000 * DEADLINE)
+
+    def wait_stamp(self, stamp):
+        """Wait until the page shows a prediction that is not older than a stamp."""
+        self.page.wait_for_function(
+            "stamp => BigInt(document.getElementById('camera').dataset.stamp || 0) >= stamp",
+            arg=stamp)
+
+    @contextlib.contextmanager
+    def message(self, text):
+        """Do something, and wait for the message about it; one from before does not count."""
+        self.page.evaluate("document.getElementById('message').textContent = ''")
+        yield
+        self.expect('#message', text)
 
     def names(self):
         """Return the labels in the list, in order."""
@@ -164,19 +202,24 @@ class Page:
 
     def expect_names(self, *names):
         """Wait until the list shows these labels."""
-        deadline = time.monotonic() + 15
-        while self.names() != list(names):
-            assert time.monotonic() < deadline, (self.names(), names)
-            self.page.wait_for_timeout(50)
+        self.page.wait_for_function(
+            """wanted => JSON.stringify(wanted) === JSON.stringify(
+              [...document.querySelectorAll('#label-list .name')].map(name => name.title))""",
+            arg=list(names))
 
     def row(self, name):
         """Return the button of a label."""
         return self.page.locator(f'#label-list .name[title={quoted(name)}]').locator('xpath=..')
 
-    def add(self, name):
-        """Teach a new label by its name."""
+    def type_label(self, name):
+        """Type the name of a new label and press Enter."""
         self.page.fill('#new-label', name)
         self.page.press('#new-label', 'Enter')
+
+    def teach(self, name):
+        """Type a new label, and wait until it is learnt and the page is live again."""
+        with self.message(f'^Learnt: {re.escape(name)}'):
+            self.type_label(name)
 
     def close(self):
         self.context.close()

@@ -1,10 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A robot's eyes for tests of the operators' nodes, run as a process of its own.
+A camera and a feature extractor for tests of the operators' nodes, run as a process of its own.
 
-Publishes pictures and feature vectors of the same stamps. Which things lie on the table is said on
-the topic /scene, as letters: "AC" shows the things A and C; each takes a part of the vector.
+Publishes pictures and feature vectors of the same stamps. The topic /scene sets which things lie
+on the table, as letters: "AC" shows the things A and C; each takes a part of the vector. The
+frame_id of a vector is the scene that it shows.
 """
 
 import sys
@@ -34,7 +35,7 @@ class ScenePlayer(Node):
         self.things = self.random.normal(size=(26, WIDTH)).astype(np.float32)
         self.scene = 'A'
         self.features = self.create_publisher(
-            FeatureVector, 'proemlc/features', 50)  # the test must not miss any
+            FeatureVector, 'proemlc/features', 1000)  # the test must not miss any
         self.images = self.create_publisher(Image, 'camera/image', qos_profile_sensor_data)
         self.create_subscription(String, 'scene', self.show, 10)
         self.create_timer(1 / RATE, self.look)
@@ -49,6 +50,7 @@ class ScenePlayer(Node):
             values += self.things[ord(letter) - ord('A')]
         features = FeatureVector(extractor='scene/1')
         features.header.stamp = stamp
+        features.header.frame_id = self.scene
         features.data = array('f', values.astype(np.float32).tobytes())
         pixels = picture(self.scene)
         image = Image(height=pixels.shape[0], width=pixels.shape[1], encoding='rgb8',

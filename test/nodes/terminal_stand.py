@@ -8,6 +8,9 @@ import sys
 import threading
 import time
 
+# Seconds that anything may take, also beside a busy process on each core.
+DEADLINE = 90.0
+
 
 class Terminal:
     """Runs a program in a pseudo-terminal, the way ssh does, and reads its screen."""
@@ -21,7 +24,7 @@ class Terminal:
         self._screen = pyte.Screen(size[1], size[0])
         self._stream = pyte.ByteStream(self._screen)
         self.child = pexpect.spawn(
-            sys.executable, list(map(str, command)), dimensions=size, timeout=30,
+            sys.executable, list(map(str, command)), dimensions=size, timeout=DEADLINE,
             env={**os.environ, 'TERM': 'xterm-256color', 'LANG': 'C.UTF-8', 'LC_ALL': 'C.UTF-8',
                  **environment})
         self.child.delaybeforesend = None
@@ -50,7 +53,7 @@ class Terminal:
     def send(self, keys):
         self.child.send(keys)
 
-    def wait_for(self, pattern, timeout=30.0):
+    def wait_for(self, pattern, timeout=DEADLINE):
         """Wait until the screen shows a regular expression, and return the match."""
         deadline = time.monotonic() + timeout
         while not (found := re.search(pattern, self.text)):
@@ -59,11 +62,13 @@ class Terminal:
         return found
 
     def resize(self, height, width):
+        """Change the size, and empty the screen: what is on it later was drawn for this size."""
         with self._lock:
             self._screen.resize(height, width)
+            self._screen.erase_in_display(2)
         self.child.setwinsize(height, width)
 
-    def wait(self, timeout=20.0):
+    def wait(self, timeout=DEADLINE):
         """Return the exit code, once the program has ended."""
         deadline = time.monotonic() + timeout
         while self.child.isalive():

@@ -11,20 +11,20 @@ from dashboard_stand import Page
 pytestmark = pytest.mark.slow
 
 
-def test_demonstration_goes_on_with_the_page(browser, start_process, tmp_path):
+def test_demo_goes_on_with_the_page(browser, start_process, tmp_path):
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
     demo = start_process(
         'proemlc', 'demo', '--dashboard', '--port', port, '--output', tmp_path / 'demo',
         '--lesson-pictures', 6, '--exam-pictures', 6)
-    demo.wait_for(r'Ctrl-C ends it', timeout=240)
+    demo.wait_for(r'Ctrl-C ends it', timeout=600)
     page = Page(browser, f'http://127.0.0.1:{port}/').ready()
-    page.page.wait_for_selector('#stage[data-picture=yes]')
+    page.page.wait_for_selector('#camera[data-picture=yes]')
     known = page.names()
     assert 'cup' in known
-    page.add('something new')
+    page.teach('something new')
     page.expect_names(*known, 'something new')
     assert demo.running and page.errors == []
-    assert demo.stop(signal.SIGINT, timeout=60) == 0
+    assert demo.stop(signal.SIGINT, timeout=240) == 0
     assert (tmp_path / 'demo' / 'report.html').exists()

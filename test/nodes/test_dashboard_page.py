@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page in a real browser, with the real nodes over DDS: teaching and the model."""
+"""The page in a real browser, with the real nodes over DDS: annotations and the model."""
 
 import pytest
 from dashboard_stand import Page
@@ -13,10 +13,16 @@ def address(stand):
     return stand.start_dashboard()[1]
 
 
+def show(stand, page, scene):
+    """Put things on the table and wait until the page shows them."""
+    page.wait_stamp(stand.listener.show(scene))
+
+
 @pytest.fixture
-def page(browser, address):
-    opened = Page(browser, address)
-    yield opened.ready()
+def page(browser, address, stand):
+    opened = Page(browser, address).ready()
+    opened.wait_stamp(stand.listener.newest())
+    yield opened
     opened.close()
     assert opened.errors == []
 
@@ -25,63 +31,72 @@ def test_labelling_what_was_seen(page, stand):
     listener = stand.listener
     page.page.fill('#who', 'Ann')
     page.page.press('#who', 'Tab')
+    teach_typed_and_pressed_labels(page, stand)
+    hold_and_mark(page, listener)
 
-    page.add('cup')  # held while it was typed, then taught at once
-    page.expect('#message', 'Learnt: cup. That moment is now seen as cup')
-    first = listener.wait_learnt(1)
-    assert (first.labels, first.complete, first.annotator) == (('cup',), True, 'Ann')
-    assert first.stamp in listener.moments
-
-    listener.show('B')
-    page.add('bowl')
-    page.expect('#label-count', '2')
-    page.row('bowl').click()  # live: one click teaches what is seen now
-    page.expect('#message', 'Learnt: bowl')
-    one_click = listener.wait_learnt(3)
-    assert one_click.labels == ('bowl',) and one_click.stamp in listener.moments
-    page.expect('#sees', 'bowl')
-
-    page.page.click('#hold')
-    held = page.page.inner_text('#view-title')
-    assert held.startswith('Held at')
-    listener.show('AB')
-    page.row('cup').click()
-    page.row('bowl').click()
-    page.row('bowl').click()
-    page.expect('#rest-note', 'stays unknown')
-    assert page.page.inner_text('#view-title') == held  # what was seen stays on the stage
-    page.page.click('#teach')
-    page.expect('#message', 'Learnt: cup, not bowl')
-    marked = listener.wait_learnt(4)
-    assert (marked.labels, marked.absent, marked.complete) == (('cup',), ('bowl',), False)
-    assert marked.stamp < max(listener.moments) - 300_000_000
-    page.expect('#view-title', '^Live')
-
-    page.page.click('#none')
-    page.expect('#message', 'Learnt: none of them')
+    with page.message('Learnt: none of them'):
+        page.page.click('#none')
     none = listener.wait_learnt(5)
     assert (none.labels, none.absent, none.complete) == ((), (), True)
 
     page.page.check('[name=rest][value=unknown]')
-    page.row('cup').click()
+    with page.message('Learnt: cup'):
+        page.row('cup').click()
     assert listener.wait_learnt(6).complete is False
     page.page.check('[name=rest][value=absent]')
 
-    page.page.click('#undo')
-    page.expect('#message', 'ook back|undone|undid')
+    with page.message('ook back|undone|undid'):
+        page.page.click('#undo')
     page.expect('#activity', 'Ann took back the last annotation')
     page.expect('#figures', ' 5 samples')
 
 
-def test_new_label_warns_of_a_twin_and_completes(page, stand):
-    page.add('cup')
+def teach_typed_and_pressed_labels(page, stand):
+    listener = stand.listener
+    with page.message('Learnt: cup. Now seen as cup'):
+        page.type_label('cup')  # held while it was typed, then taught at once
+    first = listener.wait_learnt(1)
+    assert (first.labels, first.complete, first.annotator) == (('cup',), True, 'Ann')
+    listener.wait_vector(first.stamp)
+
+    show(stand, page, 'B')
+    page.teach('bowl')
+    page.expect('#label-count', '2')
+    with page.message('Learnt: bowl'):
+        page.row('bowl').click()  # live: one click teaches what is shown now
+    one_click = listener.wait_learnt(3)
+    assert one_click.labels == ('bowl',)
+    listener.wait_vector(one_click.stamp)
+    page.expect('#sees', 'bowl')
+
+
+def hold_and_mark(page, listener):
+    page.page.click('#hold')
+    page.expect('#view-title', '^Held at')
+    held = page.page.inner_text('#view-title')
+    later = listener.show('AB')
+    page.row('cup').click()
+    page.row('bowl').click()
+    page.row('bowl').click()
+    page.expect('#rest-note', 'stays unknown')
+    assert page.page.inner_text('#view-title') == held  # what was held stays on the page
+    with page.message('Learnt: cup, not bowl'):
+        page.page.click('#teach')
+    marked = listener.wait_learnt(4)
+    assert (marked.labels, marked.absent, marked.complete) == (('cup',), ('bowl',), False)
+    assert marked.stamp < later
+    page.expect('#view-title', '^Live')
+
+
+def test_new_label_warns_of_a_near_duplicate_and_completes(page, stand):
+    page.teach('cup')
     page.expect('#label-count', '1')
-    page.add('cups')
-    page.expect('#twin', 'nearly the same as “cup”')
-    page.page.click('#twin button >> nth=0')
-    page.expect('#message', 'Learnt: cup')
+    page.type_label('cups')
+    page.expect('#duplicate', 'nearly the same as “cup”')
+    with page.message('Learnt: cup'):
+        page.page.click('#duplicate button >> nth=0')
     assert stand.listener.wait_learnt(2).labels == ('cup',)
-    page.add('cups')
+    page.type_label('cups')
     page.page.click('text=Add “cups” anyway')
     page.expect('#label-count', '2')
     options = page.page.locator('#known-labels option').evaluate_all(
@@ -90,16 +105,15 @@ def test_new_label_warns_of_a_twin_and_completes(page, stand):
 
 
 def test_model_rename_remove_save_load(page, stand):
-    page.add('cup')
-    page.expect('#label-count', '1')
-    stand.listener.show('B')
-    page.add('bowl')
+    page.teach('cup')
+    show(stand, page, 'B')
+    page.teach('bowl')
     page.expect('#label-count', '2')
 
     page.page.click('#save')
     page.page.fill('#file-name', 'kitchen')
-    page.page.click('#file-go')
-    page.expect('#message', 'kitchen')
+    with page.message('kitchen'):
+        page.page.click('#file-go')
     assert (stand.models / 'kitchen.npz').exists()
 
     page.page.click('[aria-label="Rename or remove cup"]')
@@ -113,77 +127,56 @@ def test_model_rename_remove_save_load(page, stand):
 
     page.page.click('#load')
     page.page.fill('#file-name', 'nothing_here')
-    page.page.click('#file-go')
-    page.expect('#message', 'nothing_here')
+    with page.message('nothing_here'):
+        page.page.click('#file-go')
     assert page.page.get_attribute('#message', 'data-kind') == 'bad'
     page.page.click('#load')
     page.page.fill('#file-name', 'kitchen')
-    page.page.click('#file-go')
-    page.expect('#message', 'loaded kitchen')
+    with page.message('loaded kitchen'):
+        page.page.click('#file-go')
     page.expect('#label-count', '^2$')
     page.expect_names('cup', 'bowl')
     page.page.click('#load')
     page.page.click('#file-dialog button[value=cancel]')
 
 
-def skip_questions_without_picture(page, pictured):
+def skip_queries_without_picture(page):
     """Skip what was asked before the dashboard found the camera, and nothing else."""
-    bare = page.page.locator('#questions li:not(.pictured) .skip-question')
-    for _ in range(100):
+    pictured = page.page.locator('#queries li.pictured')
+    bare = page.page.locator('#queries li:not(.pictured) .skip-query')
+    while True:
+        pictured.or_(bare).first.wait_for()
         if pictured.count():
-            return
-        if bare.count():
-            bare.first.click()
-        page.page.wait_for_timeout(200)
-    raise AssertionError('no question has a picture')
+            return pictured
+        # Already gone where the list was drawn meanwhile.
+        bare.first.evaluate_all('buttons => buttons.forEach(button => button.click())')
 
 
-def test_questions_are_answered_and_skipped(page, stand):
-    page.expect('#question-count', r'\d')
-    pictured = page.page.locator('#questions li.pictured')
-    skip_questions_without_picture(page, pictured)
-    pictured.locator('.answer').first.click()
+def test_queries_are_answered_and_skipped(page, stand):
+    page.expect('#query-count', r'\d')
+    skip_queries_without_picture(page).locator('.answer').first.click()
     page.expect('#view-title', 'The robot asks about')
-    page.page.wait_for_selector('#stage[data-picture=yes]')
-    page.page.fill('#new-label', 'cup')
-    page.page.press('#new-label', 'Enter')
-    page.page.click('#teach')
-    page.expect('#message', 'Learnt: cup')
+    page.page.wait_for_selector('#camera[data-picture=yes]')
+    page.type_label('cup')
+    with page.message('Learnt: cup'):
+        page.page.click('#teach')
     asked = stand.listener.wait_learnt(1)
-    assert asked.labels == ('cup',) and asked.stamp in stand.listener.moments
-    before = page.page.locator('#questions li').count()
-    if before:
-        page.page.locator('#questions .skip-question').first.click()
-    stand.listener.show('CD')
-    page.page.locator('#questions [title="Answer cup"]').first.click()
-    page.expect('#message', 'Learnt: cup')
+    assert asked.labels == ('cup',)
+    stand.listener.wait_vector(asked.stamp)
+    show(stand, page, 'CD')
+    guess = page.page.locator('#queries [title="Answer cup"]')
+    guess.first.wait_for()
+    page.page.locator('#queries .skip-query').first.click()
+    with page.message('Learnt: cup'):
+        guess.first.click()
     assert stand.listener.wait_learnt(2).labels == ('cup',)
 
 
 def test_keys(page, stand):
-    page.add('cup')
-    page.expect('#label-count', '1')
-    keyboard = page.page.keyboard
+    page.teach('cup')
     page.page.locator('body').click(position={'x': 2, 'y': 2})
-    keyboard.press('1')
-    assert stand.listener.wait_learnt(2).labels == ('cup',)
-    keyboard.press(' ')
-    page.expect('#view-title', '^Held')
-    keyboard.press('1')
-    keyboard.press('1')
-    keyboard.press('Enter')
-    assert stand.listener.wait_learnt(3).absent == ('cup',)
-    keyboard.press('u')
-    page.expect('#activity', 'took back')
-    keyboard.press('0')
-    assert stand.listener.wait_learnt(4).labels == ()
-    keyboard.press(' ')
-    keyboard.press('Escape')
-    page.expect('#view-title', '^Live')
-    keyboard.press('n')
-    keyboard.type('spoon')
-    keyboard.press('Enter')
-    assert stand.listener.wait_learnt(5).labels == ('spoon',)
+    annotate_by_keys(page, stand.listener)
+    keyboard = page.page.keyboard
     keyboard.press('/')
     keyboard.type('spo')
     page.expect_names('spoon')
@@ -199,17 +192,45 @@ def test_keys(page, stand):
     keyboard.press('Escape')
     page.page.wait_for_selector('#help-dialog', state='hidden')
     keyboard.press(' ')
-    page.page.wait_for_timeout(200)
+    page.wait_stamp(stand.listener.show('B'))  # live, or this prediction would not be shown
     assert page.page.inner_text('#view-title').startswith('Live')
 
 
+def annotate_by_keys(page, listener):
+    keyboard = page.page.keyboard
+    with page.message('Learnt: cup'):
+        keyboard.press('1')
+    assert listener.wait_learnt(2).labels == ('cup',)
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    keyboard.press('1')
+    keyboard.press('1')
+    with page.message('Learnt: not cup'):
+        keyboard.press('Enter')
+    assert listener.wait_learnt(3).absent == ('cup',)
+    keyboard.press('u')
+    page.expect('#activity', 'took back')
+    with page.message('Learnt: none of them'):
+        keyboard.press('0')
+    assert listener.wait_learnt(4).labels == ()
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    keyboard.press('Escape')
+    page.expect('#view-title', '^Live')
+    keyboard.press('n')
+    keyboard.type('spoon')
+    with page.message('Learnt: spoon'):
+        keyboard.press('Enter')
+    assert listener.wait_learnt(5).labels == ('spoon',)
+
+
 def test_panels_theme_and_order(page, stand):
-    page.add('cup')
-    page.expect('#label-count', '^1$')
-    stand.listener.show('B')
-    page.add('bowl')
+    page.teach('cup')
+    show(stand, page, 'B')
+    page.teach('bowl')
     page.expect('#label-count', '^2$')
-    page.row('bowl').click()
+    with page.message('Learnt: bowl'):
+        page.row('bowl').click()
     page.expect('#curve-words', r'Hamming loss [\d.]+ after \d+ samples')
     assert page.page.locator('#curve .introduced').all_text_contents() == ['cup', 'bowl']
     page.page.select_option('#label-order', 'name')
@@ -226,7 +247,7 @@ def test_panels_theme_and_order(page, stand):
 
 
 def test_nothing_leaves_its_panel(page):
-    page.add('a name that is as long as some people like their names to be')
+    page.teach('a name that is as long as some people like their names to be')
     page.expect('#label-count', '1')
     for width in (1440, 1200, 1024, 900, 721, 390, 320):
         page.page.set_viewport_size({'width': width, 'height': 900})

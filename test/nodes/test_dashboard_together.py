@@ -8,9 +8,10 @@ import shutil
 import signal
 import statistics
 import subprocess
+from urllib.parse import urlsplit
 
 import pytest
-from dashboard_stand import Page, wait_until
+from dashboard_stand import DEADLINE, Page, wait_until
 from proemlc_ros.srv import Annotate, RenameLabel
 
 aiohttp = pytest.importorskip('aiohttp')
@@ -21,7 +22,7 @@ HOSTILE = '<img src=x onerror=alert(1)>'
 def call(stand, kind, name, **fields):
     """Call a service of the classifier and return its answer."""
     client = stand.listener.node.create_client(kind, f'proemlc/{name}')
-    assert client.wait_for_service(30)
+    assert client.wait_for_service(DEADLINE)
     future = client.call_async(kind.Request(**fields))
     wait_until(future.done, f'the answer of {name}')
     return future.result()
@@ -36,7 +37,7 @@ def teach(stand, *labels):
     assert answer.success, answer.message
 
 
-def test_picture_and_prediction_are_of_the_same_moment(stand):
+def test_picture_and_prediction_have_the_same_stamp(stand):
     address = stand.start_dashboard()[1].rstrip('/')
 
     async def pairs():
@@ -44,14 +45,14 @@ def test_picture_and_prediction_are_of_the_same_moment(stand):
         async with aiohttp.ClientSession(address, headers={'Origin': address}) as browser, \
                 browser.ws_connect('/ws') as page:
             while len(found) < 40:
-                message = await page.receive(timeout=60)
+                message = await page.receive(timeout=DEADLINE)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     shown = int.from_bytes(message.data[:8], 'big')
-                elif shown and json.loads(message.data)['type'] == 'sight':
+                elif shown and json.loads(message.data)['type'] == 'prediction':
                     found.append((shown, int(json.loads(message.data)['stamp'])))
         return found
 
-    found = asyncio.run(asyncio.wait_for(pairs(), 120))
+    found = asyncio.run(asyncio.wait_for(pairs(), 4 * DEADLINE))
     differing = [pair for pair in found[10:] if pair[0] != pair[1]]
     assert differing == []
 
@@ -63,7 +64,7 @@ def test_two_operators_see_each_others_changes(browser, stand):
         page.page.fill('#who', name)
         page.page.press('#who', 'Tab')
         page.expect('#figures', '2 operators')
-    ann.add('cups')
+    ann.teach('cups')
     ben.expect_names('cups')
     ben.expect('#activity', 'Ann taught cups')
 
@@ -74,45 +75,45 @@ def test_two_operators_see_each_others_changes(browser, stand):
     ann.expect('#message', 'cups: renamed or removed meanwhile')  # or it would come back
     ann.page.keyboard.press('Escape')
 
-    ben.expect('#questions', 'Answer')
-    stamp = ben.page.evaluate("document.querySelectorAll('#questions li').length")
-    ann.page.locator('#questions .answer').first.click()
+    ben.expect('#queries', 'Answer')
+    ann.page.locator('#queries .answer').first.click()
+    ann.expect('#view-title', 'The robot asks about')
     ann.row('cup').click()
-    ann.page.click('#teach')
-    ann.expect('#message', 'Learnt: cup')
-    ben.expect('#activity', 'Ann taught cup')
-    assert stamp >= 1
-    ben.add('bowl')
+    with ann.message('Learnt: cup'):
+        ann.page.click('#teach')
+    ben.expect('#activity', 'Ann taught cup[^s]')
+    ben.teach('bowl')
     ann.expect_names('cup', 'bowl')
     assert ann.errors == ben.errors == []
 
 
 def test_lost_nodes_are_shown_and_come_back(browser, stand):
-    dashboard, address = stand.start_dashboard('port:=8699')
+    dashboard, address = stand.start_dashboard()
     page = Page(browser, address).ready()
-    page.add('cup')
+    page.teach('cup')
     page.expect_names('cup')
     page.page.click('#hold')
     page.row('cup').click()
 
     stand.classifier.kill()
     page.expect('#connection', 'no sign of life|not running')
-    page.page.click('#teach')
-    page.expect('#message', 'does not answer; nothing was sent')
-    page.expect('#view-title', '^Held')  # nothing is lost: the moment and its marks stay
+    with page.message('does not answer; nothing was sent'):
+        page.page.click('#teach')
+    page.expect('#view-title', '^Held')  # nothing is lost: the draft stays
     stand.start_classifier()
-    page.expect('#connection', '^connected', timeout=40_000)
-    page.page.click('#teach')
-    page.expect('#message', 'Learnt: cup')
+    page.expect('#connection', '^connected')
+    with page.message('Learnt: cup'):
+        page.page.click('#teach')
     page.expect('#figures', ' 2 samples')
+    page.expect('#activity', 'taught cup.*taught cup')
     assert page.page.locator('#activity li').count() == 2
 
-    assert dashboard.stop(signal.SIGTERM) == 0
+    assert dashboard.stop(signal.SIGTERM, DEADLINE) == 0
     page.expect('#connection', 'not reachable')
-    page.page.click('#undo')
-    page.expect('#message', 'nothing was sent')
-    stand.start_dashboard('port:=8699')
-    page.expect('#connection', '^connected', timeout=40_000)
+    with page.message('nothing was sent'):
+        page.page.click('#undo')
+    stand.start_dashboard(f'port:={urlsplit(address).port}')
+    page.expect('#connection', '^connected')
     page.expect_names('cup')
     # A browser tells of a server that is away; everything else would be ours.
     assert all('ERR_CONNECTION_REFUSED' in error or 'WebSocket' in error
@@ -122,9 +123,8 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
 def test_thousand_labels_and_a_hostile_one(browser, stand, measured):
     address = stand.start_dashboard()[1]
     page = Page(browser, address).ready()
-    page.add(HOSTILE)
+    page.teach(HOSTILE)
     page.expect_names(HOSTILE)
-    page.expect('#message', 'Learnt: <img')
     page.page.click(f"[aria-label='Rename or remove {HOSTILE}']")
     page.expect('#label-dialog-title', '^<img src=x')
     page.page.keyboard.press('Escape')
@@ -133,8 +133,8 @@ def test_thousand_labels_and_a_hostile_one(browser, stand, measured):
     assert len(page.names()) == 100
     page.page.fill('#label-filter', '77')
     page.expect_names(*(f'thing {number}' for number in range(999) if '77' in str(number)))
-    page.row('thing 777').click()
-    page.expect('#message', 'Learnt: thing 777')
+    with page.message('Learnt: thing 777'):
+        page.row('thing 777').click()
     page.page.fill('#label-filter', '')
     page.page.click('#label-more')
     page.page.locator('.label-row').nth(999).wait_for(state='attached')
@@ -142,7 +142,7 @@ def test_thousand_labels_and_a_hostile_one(browser, stand, measured):
       let frames = 0; const end = performance.now() + 2000;
       while (performance.now() < end) { await new Promise(requestAnimationFrame); frames += 1; }
       return frames / 2; }""")
-    measured(f'page with 1000 labels drawn: {rate:.0f} frames a second')
+    measured(f'page with 1000 labels drawn: {rate:.0f} frames per second')
     assert page.page.locator('img[src=x]').count() == 0
     assert page.errors == []
 
@@ -151,11 +151,11 @@ def test_latency_from_press_to_changed_prediction(browser, stand, measured):
     """Prints how long it takes; asserts only that each press changes what is seen."""
     address = stand.start_dashboard()[1]
     page = Page(browser, address).ready()
-    page.add('thing')
+    page.teach('thing')
     page.expect_names('thing')
     times = []
     for letter in 'BCDEFGHIJKLMNOPQRSTUVWXYZ':
-        stand.listener.show(letter)  # unlike all before, and the robot is told that it is wrong
+        page.wait_stamp(stand.listener.show(letter))  # unlike all before
         times.append(page.page.evaluate(PRESS_AND_WAIT))
     for what, values in zip(('acknowledged as durable', 'changed prediction'), zip(*times)):
         measured(f'press to {what} on the page, 500 hidden, {len(values)} presses: '
@@ -177,7 +177,7 @@ PRESS_AND_WAIT = """async () => {
   (before < 0 ? row : document.getElementById('none')).click();
   while (acknowledged === null || changed === null) {
     const passed = performance.now() - start;
-    if (passed > 10000) throw new Error(`score stays ${score()}`);
+    if (passed > 90000) throw new Error(`score stays ${score()}`);
     if (message.textContent) acknowledged ??= passed;
     if (Math.abs(score() - before) > 0.2) changed ??= passed;
     await new Promise(requestAnimationFrame);
@@ -190,7 +190,7 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
     npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
     fetched = subprocess.run(
         [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
-         'axe-core'], capture_output=True, text=True, timeout=120, check=False)
+         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
     script = tmp_path / 'node_modules/axe-core/axe.min.js'
     if not script.exists():
         pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
@@ -198,8 +198,7 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
     for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
         page = Page(browser, address, color_scheme=scheme,
                     viewport={'width': width, 'height': 900}, bypass_csp=True).ready()
-        page.add(f'cup {scheme} {width}')
-        page.expect('#message', 'Learnt')
+        page.teach(f'cup {scheme} {width}')
         page.page.click('#hold')
         page.page.locator('.label-row').first.click()
         page.page.click('#diagnostics-title')

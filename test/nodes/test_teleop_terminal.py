@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip('pexpect', reason='needs pexpect (pip install pexpect)')
 pytest.importorskip('pyte', reason='needs pyte (pip install pyte)')
 
-from dashboard_stand import Stand
-from terminal_stand import Terminal
+from dashboard_stand import Stand, wait_until
+from terminal_stand import DEADLINE, Terminal
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
@@ -23,12 +23,19 @@ ANNOTATOR = ('--ros-args', '-p', 'annotator:=ann')
 
 @pytest.fixture
 def terminal(stand):
-    opened = Terminal(*TELEOP, *ANNOTATOR)
-    opened.wait_for('connected', timeout=90)
-    opened.wait_for('LIVE')
-    stand.listener.wait_connected()
+    opened = open_terminal(stand)
     yield opened
     opened.close()
+
+
+def open_terminal(stand):
+    """Start teleop, and wait until it shows a vector that the listener has as well."""
+    opened = Terminal(*TELEOP, *ANNOTATOR)
+    opened.wait_for('connected')
+    stand.listener.wait_connected()
+    newest = clock(stand.listener.newest())
+    wait_until(lambda: opened.wait_for(r'LIVE +(\S+)')[1] > newest, 'a newer prediction')
+    return opened
 
 
 def clock(stamp):
@@ -44,10 +51,18 @@ def journalled(stand):
         return [annotation_of(message) for _, _, message in bag.messages(topics)]
 
 
-def test_teaching(terminal, stand):
+def assert_learnt_what_was_shown(stand):
+    annotations = journalled(stand)
+    assert annotations
+    for annotation in annotations:
+        vector = stand.listener.wait_vector(annotation.stamp)
+        assert np.array_equal(annotation.features, vector.data)
+
+
+def test_annotating(terminal, stand):
     type_new_labels(terminal, stand.listener)
     mark_present_and_absent(terminal, stand.listener)
-    take_the_near_twin_and_undo(terminal, stand.listener)
+    take_the_near_duplicate_and_undo(terminal, stand.listener)
     terminal.send('skitchen\r')
     terminal.wait_for('kitchen.npz')
     assert (stand.models / 'kitchen.npz').exists()
@@ -55,21 +70,21 @@ def test_teaching(terminal, stand):
     terminal.wait_for('1 .*mug')
     terminal.send('q')
     assert terminal.wait() == 0
-    for said in journalled(stand):  # what was sensed at that very moment is what was learnt
-        assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+    assert_learnt_what_was_shown(stand)
 
 
 def type_new_labels(terminal, listener):
     terminal.send('n')
     frozen_at = terminal.wait_for(r'FROZEN (\S+)')[1]
-    listener.show('B')  # the world goes on while the operator types
+    listener.show('B')  # the stream goes on while the operator types
     terminal.send('cup\r')
     terminal.wait_for('cup is marked')
     terminal.send('\r')
     terminal.wait_for('learnt: cup')
-    said = listener.wait_learnt(1)
-    assert (said.labels, said.complete, said.annotator) == (('cup',), True, 'ann')
-    assert clock(said.stamp) == frozen_at
+    annotation = listener.wait_learnt(1)
+    assert (annotation.labels, annotation.annotator) == (('cup',), 'ann')
+    assert annotation.complete
+    assert clock(annotation.stamp) == frozen_at
 
     terminal.wait_for('LIVE')
     terminal.send('nbowl\r')
@@ -90,12 +105,13 @@ def mark_present_and_absent(terminal, listener):
     frozen_at = terminal.wait_for(r'FROZEN (\S+)')[1]
     terminal.send('\r')
     terminal.wait_for('learnt: bowl, not cup')
-    said = listener.wait_learnt(3)
-    assert (said.labels, said.absent, said.complete) == (('bowl',), ('cup',), False)
-    assert clock(said.stamp) == frozen_at
+    annotation = listener.wait_learnt(3)
+    assert (annotation.labels, annotation.absent) == (('bowl',), ('cup',))
+    assert not annotation.complete
+    assert clock(annotation.stamp) == frozen_at
 
 
-def take_the_near_twin_and_undo(terminal, listener):
+def take_the_near_duplicate_and_undo(terminal, listener):
     terminal.send('ncups\r')
     terminal.wait_for('"cups" is nearly "cup"')
     terminal.send('1\r')
@@ -112,16 +128,15 @@ def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, t
     stand = Stand(start_process, ros, tmp_path)
     stand.classifier.stop()
     stand.start_classifier('-p', 'buffer_size:=5')
-    terminal = Terminal(*TELEOP, *ANNOTATOR)
-    terminal.wait_for('LIVE', timeout=90)
-    stand.listener.wait_connected()
+    terminal = open_terminal(stand)
     terminal.send('ncup')
-    time.sleep(2.0)  # ten times the buffer
+    terminal.wait_for('FROZEN')
+    seen = len(stand.listener.vectors)
+    wait_until(lambda: len(stand.listener.vectors) > seen + 50, 'ten times the buffer')
     terminal.send('\r\r')
     terminal.wait_for('learnt: cup')
     terminal.close()
-    said = journalled(stand)[0]
-    assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+    assert_learnt_what_was_shown(stand)
     stand.listener.close()
 
 
@@ -132,8 +147,7 @@ def test_queries_are_answered(terminal, stand):
     terminal.wait_for('ASKED')
     terminal.send('ncup\r\r')
     terminal.wait_for('learnt: cup')
-    said = stand.listener.wait_learnt(1)
-    assert said.stamp in stand.listener.moments
+    stand.listener.wait_vector(stand.listener.wait_learnt(1).stamp)
 
 
 @pytest.mark.slow
@@ -142,7 +156,6 @@ def test_resizing(terminal, stand):
     terminal.wait_for('learnt: cup')
     for height, width in ((12, 50), (40, 120), (5, 24), (2, 9), (24, 80)):
         terminal.resize(height, width)
-        time.sleep(0.4)  # to draw in
         terminal.wait_for(r'\A /proeml')
         assert terminal.child.isalive() and len(terminal.text.split('\n')) == height
     terminal.wait_for('q quit')
@@ -159,12 +172,11 @@ def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
     terminal.wait_for('does not answer; nothing was sent')
     terminal.wait_for('FROZEN')
     stand.start_classifier()
-    terminal.wait_for('connected', timeout=40)
+    terminal.wait_for('connected')
     terminal.send('\r')
     terminal.wait_for('learnt: cup')
     terminal.wait_for(' 1 samples')
-    said = journalled(stand)[0]
-    assert np.array_equal(said.features, stand.listener.moments[said.stamp].data)
+    assert_learnt_what_was_shown(stand)
 
 
 @pytest.mark.slow
@@ -172,7 +184,7 @@ def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
 def test_terminal_without_colour_and_utf8_and_signals(stand, number):
     terminal = Terminal(*TELEOP, TERM='vt100', LANG='C', LC_ALL='C', PYTHONCOERCECLOCALE='0',
                         PYTHONUTF8='0')
-    terminal.wait_for('connected', timeout=90)
+    terminal.wait_for('connected')
     terminal.wait_for('LIVE')
     terminal.send('ncup\r')
     terminal.wait_for(r'\+ cup')
@@ -188,7 +200,7 @@ def test_terminal_without_colour_and_utf8_and_signals(stand, number):
 @pytest.mark.slow
 def test_unusable_terminal_is_named(ros_domain_id):
     terminal = Terminal(*TELEOP, TERM='no-such-terminal')
-    terminal.wait_for('TERM=no-such-terminal', timeout=60)
+    terminal.wait_for('TERM=no-such-terminal')
     assert terminal.wait() == 1
     terminal.close()
 
@@ -196,5 +208,5 @@ def test_unusable_terminal_is_named(ros_domain_id):
 @pytest.mark.slow
 def test_without_a_terminal_it_says_so(start_process):
     process = start_process('teleop_node')
-    assert process.wait() == 1
+    assert process.wait(DEADLINE) == 1
     assert 'needs a terminal' in process.output and 'Traceback' not in process.output

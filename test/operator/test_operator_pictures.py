@@ -32,19 +32,19 @@ def test_sixteen_bits_are_stretched_over_what_is_used():
 
 @pytest.mark.parametrize(('asked', 'given'), [(5, 5), (6, 5), (14, 10), (10 + 2 * 10**9, None)])
 def test_nearest_picture(asked, given):
-    book = PictureCache()
+    cache = PictureCache()
     for stamp in (5, 10):
-        book.add(CameraPicture(stamp, b''))
-    found = book.nearest(asked)
+        cache.add(CameraPicture(stamp, b''))
+    found = cache.nearest(asked)
     assert (found and found.stamp) == given
 
 
-def test_held_picture_outlives_the_flow():
-    book = PictureCache(max_count=2, max_held=2)
-    book.add(CameraPicture(1, b'first'))
-    book.hold(1)
+def test_held_picture_outlives_the_stream():
+    cache = PictureCache(max_count=2, max_held=2)
+    cache.add(CameraPicture(1, b'first'))
+    cache.hold(1)
     for stamp in range(10**10, 10**10 + 9):
-        book.add(CameraPicture(stamp, b''))
-    assert book.find(1).jpeg == b'first'
-    assert book.newest.stamp == 10**10 + 8
+        cache.add(CameraPicture(stamp, b''))
+    assert cache.find(1).jpeg == b'first'
+    assert cache.newest.stamp == 10**10 + 8
     assert PictureCache().newest is None

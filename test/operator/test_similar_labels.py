@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Completion and the warning before a twin of a label is made."""
+"""Completion, and the warning of near duplicates."""
 
 import pytest
 
@@ -22,11 +22,11 @@ def test_does_not_warn_of_another_thing(typed, known):
     assert near_duplicates(typed, [known]) == []
 
 
-def test_a_known_name_is_no_twin():
+def test_a_known_name_is_not_a_duplicate():
     assert near_duplicates('cup', ['cups', 'cup']) == []
 
 
-def test_likest_twin_comes_first():
+def test_most_similar_name_comes_first():
     assert near_duplicates('spoons', ['spoones', 'Spoons', 'spoon']) == [
         'Spoons', 'spoones', 'spoon']
 

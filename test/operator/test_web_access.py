@@ -4,6 +4,8 @@
 
 import pytest
 
+pytest.importorskip('aiohttp')
+
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.operator.web.access import Access
 
@@ -17,7 +19,7 @@ def test_address_beyond_loopback_needs_a_token(address):
     Access(address, TOKEN)
 
 
-def test_guessable_token_is_refused():
+def test_guessable_token_is_rejected():
     with pytest.raises(ParameterError, match='at least 16'):
         Access('0.0.0.0', 'secret')
 
@@ -31,7 +33,7 @@ def test_loopback_serves_its_own_names(host):
 @pytest.mark.parametrize('host', [
     'evil.example', 'evil.example:8642', '127.0.0.1.evil.example', 'localhost.evil.example',
     '192.168.1.5', '', '[', 'a b'])
-def test_loopback_refuses_every_other_name(host):
+def test_loopback_rejects_every_other_name(host):
     assert not Access().host_allowed(host)
 
 
@@ -51,10 +53,10 @@ def test_only_our_own_origin_may_act(origin, allowed):
     assert Access().origin_allowed(origin, 'localhost:8642') is allowed
 
 
-def test_pass_proves_the_token_without_telling_it():
+def test_cookie_proves_the_token_without_revealing_it():
     access = Access('0.0.0.0', TOKEN)
-    assert access.admits(access.pass_value)
-    assert TOKEN not in access.pass_value and TOKEN not in repr(access)
+    assert access.admits(access.cookie_value)
+    assert TOKEN not in access.cookie_value and TOKEN not in repr(access)
     assert not access.admits(None) and not access.admits('x') and not access.admits('ü')
     assert access.token_matches(TOKEN) and not access.token_matches(TOKEN + 'x')
     assert Access().admits(None)

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What pages are told and what they may ask for, over real websockets."""
+"""What pages receive and what they may request, over real websockets."""
 
 import numpy as np
 import pytest
@@ -13,27 +13,27 @@ from proemlc_ros.classifier.records import LabelState, Query, StampedVector
 from proemlc_ros.operator.pictures import CameraPicture
 
 
-def test_new_page_is_told_everything():
+def test_new_page_receives_everything():
     async def test(stand):
-        stand.robot.on_labels(LabelState(('cup',), (3,), (0.25,), 9, 1))
+        stand.view.on_labels(LabelState(('cup',), (3,), (0.25,), 9, 1))
         stand.pictures.add(CameraPicture(1_700_000_000_123_456_789, b'jpeg'))
         stand.see(1_700_000_000_123_456_789)
-        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd', ('cup',)))
+        stand.view.on_query(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd', ('cup',)))
         async with stand.websocket() as socket:
             labels = await message_of(socket, 'labels')
             picture = await message_of(socket, 'picture')
-            sight = await message_of(socket, 'sight')
-            questions = await message_of(socket, 'questions')
+            prediction = await message_of(socket, 'prediction')
+            queries = await message_of(socket, 'queries')
             health = await message_of(socket, 'health')
         assert (labels['names'], labels['counts'], labels['thresholds']) == (['cup'], [3], [0.25])
         assert picture == (1_700_000_000_123_456_789).to_bytes(8, 'big') + b'jpeg'
-        assert sight['stamp'] == '1700000000123456789' and sight['scores'] == [0.5]
-        assert questions['questions'][0]['text'] == 'odd'
+        assert prediction['stamp'] == '1700000000123456789' and prediction['scores'] == [0.5]
+        assert queries['queries'][0]['text'] == 'odd'
         assert health['live'] and health['operators'] == 1
     in_stand(test)
 
 
-def test_page_is_told_the_prediction_that_its_picture_shows():
+def test_page_receives_the_prediction_of_its_picture():
     async def test(stand):
         stand.see(1000)
         stand.pictures.add(CameraPicture(1000, b'one'))
@@ -41,17 +41,17 @@ def test_page_is_told_the_prediction_that_its_picture_shows():
         stand.see(2000)  # no picture of it: the last pair is shown
         async with stand.websocket() as socket:
             assert (await message_of(socket, 'picture')).endswith(b'one')
-            assert (await message_of(socket, 'sight'))['stamp'] == '1000'
+            assert (await message_of(socket, 'prediction'))['stamp'] == '1000'
             stand.see(2_000_000_000)  # pictures have stopped: predictions go on
-            while (await message_of(socket, 'sight'))['stamp'] != '2000000000':
+            while (await message_of(socket, 'prediction'))['stamp'] != '2000000000':
                 pass
     in_stand(test)
 
 
-def test_picture_of_a_question_is_kept_for_its_answer():
+def test_picture_of_a_query_is_kept_for_its_answer():
     async def test(stand):
         stand.pictures.add(CameraPicture(5, b'asked about'))
-        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
+        stand.view.on_query(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
         for number in range(200):
             stand.pictures.add(CameraPicture(10**12 + number, b'later'))
         async with stand.browser.get('/pictures/5.jpg') as answer:
@@ -59,7 +59,7 @@ def test_picture_of_a_question_is_kept_for_its_answer():
     in_stand(test)
 
 
-def test_annotation_is_about_the_moment_that_was_held_however_long_ago():
+def test_annotation_is_about_the_vector_that_was_held_however_long_ago():
     async def test(stand):
         async with stand.websocket() as socket:
             stand.see(1001)
@@ -69,11 +69,12 @@ def test_annotation_is_about_the_moment_that_was_held_however_long_ago():
             await ask(socket, 'name', who=' Ann ')
             reply = await ask(socket, 'annotate', stamp='1001', labels=['cup', 'mug'],
                               absent=['bowl'], complete=False)
-        said = stand.actions.asked[-1]
+        annotation = stand.actions.asked[-1]
         assert reply['done'] and reply['now']['predicted'] == ['cup']
-        assert (said.stamp, said.labels, said.absent) == (1001, ('cup', 'mug'), ('bowl',))
-        assert (said.complete, said.annotator, said.extractor) == (False, 'Ann', 'test/1')
-        assert said.features.tolist() == [1001 % 97] * 4
+        assert (annotation.stamp, annotation.extractor) == (1001, 'test/1')
+        assert (annotation.labels, annotation.absent) == (('cup', 'mug'), ('bowl',))
+        assert (annotation.complete, annotation.annotator) == (False, 'Ann')
+        assert annotation.features.tolist() == [1001 % 97] * 4
     in_stand(test)
 
 
@@ -81,27 +82,27 @@ def test_two_pages_see_each_others_changes():
     async def test(stand):
         async with stand.websocket() as first, stand.websocket() as second:
             stand.see(7)
-            stand.robot.on_question(Query(StampedVector(7, np.zeros(4, np.float32)), 'odd'))
-            while not (await message_of(second, 'questions'))['questions']:
+            stand.view.on_query(Query(StampedVector(7, np.zeros(4, np.float32)), 'odd'))
+            while not (await message_of(second, 'queries'))['queries']:
                 pass
             await ask(first, 'name', who='Ann')
             await ask(first, 'annotate', stamp='7', labels=['cup'], complete=True)
-            assert (await message_of(second, 'questions'))['questions'] == []
+            assert (await message_of(second, 'queries'))['queries'] == []
             activity = await message_of(second, 'activity')
-            assert activity['deeds'][-1]['text'] == 'taught cup'
-            assert activity['deeds'][-1]['who'] == 'Ann'
+            assert activity['entries'][-1]['text'] == 'taught cup'
+            assert activity['entries'][-1]['who'] == 'Ann'
     in_stand(test)
 
 
-def test_undo_is_refused_where_somebody_taught_meanwhile():
+def test_undo_is_rejected_where_somebody_taught_meanwhile():
     async def test(stand):
         async with stand.websocket() as socket:
             assert (await ask(socket, 'undo', seen=0))['done']
-            stand.robot.note('Ben', 'taught bowl')
-            refused = await ask(socket, 'undo', seen=0)
-            assert not refused['done'] and 'Ben taught bowl' in refused['message']
+            stand.view.note('Ben', 'taught bowl')
+            rejected = await ask(socket, 'undo', seen=0)
+            assert not rejected['done'] and 'Ben taught bowl' in rejected['message']
             assert (await ask(socket, 'undo', seen=1))['done']
-            stand.robot.note('operator 1', 'taught cup')  # one's own deed is no surprise
+            stand.view.note('operator 1', 'taught cup')  # the operator's own entry
             assert (await ask(socket, 'undo', seen=1))['done']
     in_stand(test)
 
@@ -120,14 +121,14 @@ def test_requests_reach_the_classifier(what, content, asked):
     in_stand(test)
 
 
-def test_skip_settles_a_question_and_similar_names_twins():
+def test_skip_settles_a_query_and_similar_names_duplicates():
     async def test(stand):
-        stand.robot.on_question(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
-        stand.robot.on_labels(LabelState(('cup',), (3,), (0.0,), 9, 1))
+        stand.view.on_query(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd'))
+        stand.view.on_labels(LabelState(('cup',), (3,), (0.0,), 9, 1))
         async with stand.websocket() as socket:
             assert (await ask(socket, 'similar', label='cups'))['similar'] == ['cup']
             await ask(socket, 'skip', stamp='5')
-        assert len(stand.robot.questions) == 0
+        assert len(stand.view.queries) == 0
     in_stand(test)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 aiohttp = pytest.importorskip('aiohttp')
 
-from web_stand import ask, in_stand, message_of
+from web_stand import DEADLINE, ask, in_stand, message_of
 
 from proemlc_ros.operator.pictures import CameraPicture
 from proemlc_ros.operator.web.access import Access
@@ -30,7 +30,7 @@ def test_page_and_its_files_are_served_with_strict_headers():
     in_stand(test)
 
 
-def test_foreign_host_and_origin_are_refused():
+def test_foreign_host_and_origin_are_rejected():
     async def test(stand):
         async with stand.browser.get('/', headers={'Host': 'evil.example'}) as answer:
             assert answer.status == 403
@@ -39,15 +39,15 @@ def test_foreign_host_and_origin_are_refused():
                 await stand.websocket(Origin=origin)
         with pytest.raises(aiohttp.WSServerHandshakeError, match='403'):
             await stand.browser.ws_connect('/ws')
-        async with stand.browser.post('/session', json={'token': TOKEN},
+        async with stand.browser.post('/sign_in', json={'token': TOKEN},
                                       headers={'Origin': 'http://evil.example'}) as answer:
             assert answer.status == 403
     in_stand(test)
 
 
-def test_token_opens_the_door_and_nothing_else_does():
+def test_token_opens_the_page_and_nothing_else_does():
     async def sign_in(stand, **content):
-        async with stand.browser.post('/session', headers={'Origin': stand.origin},
+        async with stand.browser.post('/sign_in', headers={'Origin': stand.origin},
                                       **content) as answer:
             return answer.status
 
@@ -74,7 +74,7 @@ def test_guessing_tokens_is_slowed_down():
     async def test(stand):
         statuses = []
         for _ in range(20):
-            async with stand.browser.post('/session', json={'token': 'guess'},
+            async with stand.browser.post('/sign_in', json={'token': 'guess'},
                                           headers={'Origin': stand.origin}) as answer:
                 statuses.append(answer.status)
         assert statuses[0] == 401 and 429 in statuses
@@ -82,7 +82,7 @@ def test_guessing_tokens_is_slowed_down():
 
 
 async def closing_code(socket):
-    while (message := await asyncio.wait_for(socket.receive(), 5)).type not in (
+    while (message := await asyncio.wait_for(socket.receive(), DEADLINE)).type not in (
             aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR):
         pass
     return socket.close_code or message.data
@@ -100,11 +100,11 @@ def test_flood_is_cut_off_and_others_go_on():
     in_stand(test)
 
 
-# A server that stops to read may reset the line before its reason (1009) gets through: 1006.
+# A server that stops reading may reset the connection before its reason (1009) arrives: 1006.
 @pytest.mark.parametrize(('sent', 'codes'), [
     ('{' * 10, {1008}), ('[' * 100_000, {1008}), (b'bytes', {1008}),
     ('"' + 'x' * 300_000 + '"', {1009, 1006})], ids=['broken', 'deep', 'binary', 'oversized'])
-def test_what_is_no_request_ends_the_session(sent, codes):
+def test_invalid_request_ends_the_connection(sent, codes):
     async def test(stand):
         async with stand.websocket() as socket:
             await (socket.send_str if isinstance(sent, str) else socket.send_bytes)(sent)
@@ -123,4 +123,4 @@ def test_number_of_pages_and_of_requests_is_limited():
             async with stand.browser.get('/icon.svg') as answer:
                 statuses.add(answer.status)
         assert statuses == {200, 429}
-    in_stand(test, max_sessions=2, max_http_rate=5.0)
+    in_stand(test, max_pages=2, max_http_rate=5.0)

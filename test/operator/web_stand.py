@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A dashboard over real HTTP and websockets; the classifier's part is played by the test."""
+"""A dashboard over real HTTP and websockets; the test plays the classifier."""
 
 import asyncio
 import json
@@ -15,18 +15,22 @@ from proemlc_ros.classifier.records import StampedPrediction, StampedVector
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.web.access import Access
-from proemlc_ros.operator.web.server import Dashboard, Settings
+from proemlc_ros.operator.web.server import Dashboard, PageSettings
+
+# Seconds to wait for a message, also on a busy machine.
+DEADLINE = 60
 
 
 class Stand:
-    """A dashboard with a robot behind it, and a browser's session before it."""
+    """A dashboard between a view of the classifier and an HTTP client."""
 
     def __init__(self, access=None, **settings):
-        self.robot = ClassifierView()
+        self.view = ClassifierView()
         self.pictures = PictureCache()
-        self.actions = Recorder(self.robot)
-        self.dashboard = Dashboard(self.robot, self.pictures, self.actions, '/proemlc', Settings(
-            access or Access(), port=0, **settings))
+        self.actions = Recorder(self.view)
+        self.dashboard = Dashboard(
+            self.view, self.pictures, self.actions, '/proemlc',
+            PageSettings(access or Access(), port=0, **settings))
 
     @asynccontextmanager
     async def open(self):
@@ -43,14 +47,15 @@ class Stand:
         return self.browser.ws_connect('/ws', headers={'Origin': self.origin, **headers})
 
     def see(self, stamp, predicted=('cup',)):
-        self.robot.on_moment(StampedVector(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))
-        self.robot.on_sight(StampedPrediction(stamp, predicted, np.array([0.5], np.float32), 0.2, 1),
-                            time.monotonic())
+        self.view.on_vector(StampedVector(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))
+        self.view.on_prediction(
+            StampedPrediction(stamp, predicted, np.array([0.5], np.float32), 0.2, 1),
+            time.monotonic())
 
 
 async def message_of(socket, kind):
     while True:
-        message = await asyncio.wait_for(socket.receive(), 5)
+        message = await asyncio.wait_for(socket.receive(), DEADLINE)
         if kind == 'picture' and message.type is aiohttp.WSMsgType.BINARY:
             return message.data
         if message.type is aiohttp.WSMsgType.TEXT and json.loads(message.data)['type'] == kind:

@@ -9,7 +9,7 @@ import locale
 import os
 from collections.abc import Iterator
 
-from proemlc_ros.operator.terminal.view import ASCII, UNICODE, Glyphs, Line
+from proemlc_ros.operator.terminal.text import ASCII, UNICODE, Glyphs, Line
 
 # Milliseconds that curses waits after Esc for the rest of a function key's sequence.
 ESCAPE_DELAY = 25
@@ -60,7 +60,7 @@ class Screen:
                 yield key
 
     def _fit(self) -> None:
-        """Take on the terminal's size; the signal that tells of it may have gone unheard."""
+        """Take on the terminal's size; its signal may have been missed."""
         columns, lines = os.get_terminal_size()
         if (lines, columns) != self.size:
             curses.resizeterm(lines, columns)

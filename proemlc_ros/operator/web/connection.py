@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""One open page: tells it what changed, and takes its requests."""
+"""One open page: sends it what changed, and answers its requests."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from proemlc_ros.operator.classifier_view import ViewPart
 from proemlc_ros.operator.web.payloads import Payloads, as_json
 from proemlc_ros.operator.web.requests import Requests
 
-# A person with all ten fingers on the keys stays below this many requests a second.
+# Requests per second; a person with all ten fingers on the keys stays below.
 MAX_REQUESTS = 40.0
 # Requests that may wait for their answers, should the classifier be slow.
 MAX_WAITING = 200
-# The picture before what is said of it, so that the page never shows one without the other.
-ORDER = (ViewPart.LABELS, ViewPart.PICTURE, ViewPart.SIGHT, ViewPart.QUESTIONS, ViewPart.ACTIVITY, ViewPart.CURVE,
-         ViewPart.HEALTH)
+# The picture before its prediction, so that the page never shows one without the other.
+ORDER = (ViewPart.LABELS, ViewPart.PICTURE, ViewPart.PREDICTION, ViewPart.QUERIES,
+         ViewPart.ACTIVITY, ViewPart.CURVE, ViewPart.HEALTH)
 
 
 class PageConnection:
     """One page's websocket.
 
-    A slow page misses intermediate states, never the last one: what waits is a set of topics, and
-    each is told as it is when its turn comes.
+    A slow page misses intermediate states, never the last one: what waits is a set of parts of the
+    view, and each is sent as it is when its turn comes.
 
     Args:
         socket: the open websocket.
         payloads: makes the messages.
         requests: answers the page.
-        max_rate: updates a second.
+        max_rate: updates per second.
     """
 
     def __init__(self, socket: web.WebSocketResponse, payloads: Payloads, requests: Requests,
@@ -52,9 +52,9 @@ class PageConnection:
         self._limit = RateLimit(MAX_REQUESTS, 'requests')
         self._waiting: asyncio.Queue[tuple[Any] | None] = asyncio.Queue()
 
-    def notify(self, topic: ViewPart) -> None:
-        """Say that a topic changed."""
-        self._changed.add(topic)
+    def notify(self, part: ViewPart) -> None:
+        """Send a part of the view that changed."""
+        self._changed.add(part)
         self._wake.set()
 
     async def run(self) -> None:
@@ -63,7 +63,7 @@ class PageConnection:
         server = asyncio.create_task(self._serve())
         try:
             await asyncio.wait({sender, server}, return_when=asyncio.FIRST_COMPLETED)
-            # A fault of ours ends the session: a page that is told nothing must connect anew.
+            # A fault of ours ends the connection: a page that gets no updates must reconnect.
             if not sender.done() or sender.exception() is None:
                 await server
         finally:
@@ -79,14 +79,14 @@ class PageConnection:
             self._wake.clear()
             changed, self._changed = self._changed, set()
             try:
-                await self._tell(changed)
+                await self._send(changed)
             except ConnectionError:
-                return  # The page has gone, or is being sent away: the other task will notice.
+                return  # The page has gone, or is being closed: the other task will notice.
             await asyncio.sleep(self._period)
 
-    async def _tell(self, topics: set[ViewPart]) -> None:
-        # All of one instant: while one is sent, a newer prediction or picture may arrive.
-        messages = [self._payloads.payload(topic) for topic in ORDER if topic in topics]
+    async def _send(self, parts: set[ViewPart]) -> None:
+        # Made together: while one is sent, a newer prediction or picture may arrive.
+        messages = [self._payloads.payload(part) for part in ORDER if part in parts]
         for message in messages:
             if isinstance(message, bytes):
                 await self._socket.send_bytes(message)
@@ -94,12 +94,12 @@ class PageConnection:
                 await self._socket.send_str(message)
 
     async def _serve(self) -> None:
-        """Take requests and answer them, apart: a slow answer must not look like a dead page."""
+        """Take and answer requests in two tasks: a slow answer must not look like a dead page."""
         taker = asyncio.create_task(self._take_requests())
         answerer = asyncio.create_task(self._answer_requests())
         try:
             await asyncio.wait({taker, answerer}, return_when=asyncio.FIRST_COMPLETED)
-            # What was asked for is done, even if the page has gone meanwhile.
+            # Requests that were taken are carried out, even if the page has gone meanwhile.
             self._waiting.put_nowait(None)
             await answerer
         finally:
@@ -110,20 +110,20 @@ class PageConnection:
     async def _take_requests(self) -> None:
         async for message in self._socket:
             if message.type is not WSMsgType.TEXT:
-                await self._refuse('only text is understood')
+                await self._reject('only text is understood')
                 return
             try:
                 self._limit.check(time.monotonic_ns())
             except RateExceededError as error:
-                await self._refuse(str(error))
+                await self._reject(str(error))
                 return
             try:
                 request = json.loads(message.data)
             except (ValueError, RecursionError):
-                await self._refuse('a request must be JSON')
+                await self._reject('a request must be JSON')
                 return
             if self._waiting.qsize() >= MAX_WAITING:
-                await self._refuse('too many requests wait for their answers')
+                await self._reject('too many requests wait for their answers')
                 return
             self._waiting.put_nowait((request,))
 
@@ -133,5 +133,5 @@ class PageConnection:
             with contextlib.suppress(ConnectionError):  # The page has gone.
                 await self._socket.send_str(as_json('reply', **answer))
 
-    async def _refuse(self, reason: str) -> None:
+    async def _reject(self, reason: str) -> None:
         await self._socket.close(code=WSCloseCode.POLICY_VIOLATION, message=reason.encode()[:120])

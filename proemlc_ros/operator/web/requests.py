@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the page may ask for: each request is checked, then done."""
+"""The requests of a page: each is checked, then carried out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
 from proemlc_ros.operator.actions import ActionResult, Actions
 from proemlc_ros.operator.classifier_view import ClassifierView
-from proemlc_ros.operator.draft import annotation_about
+from proemlc_ros.operator.draft import annotation_at
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
-from proemlc_ros.operator.web.payloads import sight_content
+from proemlc_ros.operator.web.payloads import prediction_content
 
 MAX_TEXT = 200
 MAX_NAMES = 2000
@@ -24,16 +24,16 @@ class Requests:
     """Answers the requests of one operator.
 
     Args:
-        robot: the shared picture.
+        view: what is known of the classifier.
         pictures: the camera's pictures.
         actions: the classifier's services.
         who: the operator's name until another is given.
     """
 
-    def __init__(self, robot: ClassifierView, pictures: PictureCache, actions: Actions,
+    def __init__(self, view: ClassifierView, pictures: PictureCache, actions: Actions,
                  who: str) -> None:
         self.who = self._nameless = who
-        self._robot = robot
+        self._view = view
         self._pictures = pictures
         self._actions = actions
         self._known: dict[str, Callable[[Content], Awaitable[Content]]] = {
@@ -44,7 +44,7 @@ class Requests:
         }
 
     async def answer(self, request: object) -> Content:
-        """Do what a request asks for and return the reply; errors become replies too."""
+        """Carry out a request and return the reply; errors become replies too."""
         number = request.get('id') if isinstance(request, dict) else None
         number = number if isinstance(number, int) else None
         try:
@@ -63,30 +63,30 @@ class Requests:
         return await action(request)
 
     async def _hold(self, request: Content) -> Content:
-        """Keep the moment that the page froze, however long the answer takes."""
-        moment = stamp(request)
-        self._pictures.hold(moment)
-        held = self._robot.moments.hold(moment)
+        """Keep the vector and the picture that the page froze, however long the answer takes."""
+        held_stamp = stamp(request)
+        self._pictures.hold(held_stamp)
+        held = self._view.vectors.hold(held_stamp)
         return {'done': held, 'message': '' if held else
-                'only the time of this moment is known; answer before the classifier forgets it'}
+                'only the stamp is known, not the vector; answer before the classifier drops it'}
 
     async def _annotate(self, request: Content) -> Content:
-        annotation = annotation_about(
-            self._robot.moments, stamp(request), names(request, 'labels'),
+        annotation = annotation_at(
+            self._view.vectors, stamp(request), names(request, 'labels'),
             names(request, 'absent'), flag(request, 'complete'), self.who)
-        outcome = await self._actions.annotate(annotation)
-        reply = reply_of(outcome)
-        if outcome.done:
+        result = await self._actions.annotate(annotation)
+        reply = reply_of(result)
+        if result.done:
             now = await self._actions.predict(annotation.stamp)
-            reply['now'] = None if now is None else sight_content(now)
+            reply['now'] = None if now is None else prediction_content(now)
         return reply
 
     async def _undo(self, request: Content) -> Content:
-        """Take back the last annotation, unless somebody else did something meanwhile."""
+        """Undo the last annotation, unless somebody else changed the model meanwhile."""
         seen = request.get('seen', 0)
         seen = seen if isinstance(seen, int) else 0
-        missed = [deed for deed in self._robot.activity.deeds
-                  if deed.number > seen and deed.who != self.who]
+        missed = [entry for entry in self._view.activity.entries
+                  if entry.number > seen and entry.who != self.who]
         if missed:
             raise OperatorRequestError(
                 f'not undone: meanwhile {missed[-1].who or "somebody"} {missed[-1].text}; '
@@ -107,12 +107,12 @@ class Requests:
         return reply_of(await self._actions.load(self.who, text(request, 'file_name')))
 
     async def _similar(self, request: Content) -> Content:
-        known = self._robot.labels.names
+        known = self._view.labels.names
         return {'done': True, 'message': '',
                 'similar': near_duplicates(text(request, 'label'), known)}
 
     async def _skip(self, request: Content) -> Content:
-        self._robot.settle(stamp(request))
+        self._view.settle(stamp(request))
         return {'done': True, 'message': ''}
 
     async def _name(self, request: Content) -> Content:
@@ -120,9 +120,9 @@ class Requests:
         return {'done': True, 'message': ''}
 
 
-def reply_of(outcome: ActionResult) -> Content:
-    """Return an action's outcome for JSON."""
-    return {'done': outcome.done, 'message': outcome.message}
+def reply_of(result: ActionResult) -> Content:
+    """Return an action's result for JSON."""
+    return {'done': result.done, 'message': result.message}
 
 
 def text(request: Content, field: str) -> str:

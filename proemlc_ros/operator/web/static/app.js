@@ -4,11 +4,10 @@
 import { $ } from './dom.js';
 import { ask, connect, onConnect } from './link.js';
 import { change, state } from './state.js';
-import { takePicture } from './stage.js';
-import { forgetLostMarks, start } from './teaching.js';
+import { takePicture } from './camera.js';
+import { dropLostMarks, start } from './draft.js';
 import './labels.js';
-import './questions.js';
-import './curve.js';
+import './queries.js';
 import './panels.js';
 import './keys.js';
 
@@ -18,7 +17,7 @@ function setLabels(labels) {
   const before = state.known;
   state.labels = labels;
   state.known = new Set(labels.names);
-  forgetLostMarks(before);
+  dropLostMarks(before);
   // The browser's own completion; longer lists only slow it down.
   $('known-labels').replaceChildren(...labels.names.slice(0, 1000).map((name) => {
     const option = document.createElement('option');
@@ -29,13 +28,13 @@ function setLabels(labels) {
 
 async function receive(type, message) {
   if (type === 'picture') await takePicture(message);
-  if (type === 'sight') state.sight = message;
+  if (type === 'prediction') state.prediction = message;
   if (type === 'labels') setLabels(message);
-  if (type === 'questions') state.questions = message.questions;
-  if (type === 'activity') state.deeds = message.deeds;
+  if (type === 'queries') state.queries = message.queries;
+  if (type === 'activity') state.activity = message.entries;
   if (type === 'curve') state.curve = message;
   if (type === 'health') state.health = message;
-  change(type === 'picture' ? 'sight' : type);
+  change(type === 'picture' ? 'prediction' : type);
 }
 
 function setTheme(theme) {

@@ -2,8 +2,8 @@
 // Dialogs: one label, a model file, help.
 
 import { $ } from './dom.js';
+import { say } from './draft.js';
 import { ask } from './link.js';
-import { say } from './teaching.js';
 import { state } from './state.js';
 
 const report = ({ done, message }) => say(message, done ? 'good' : 'bad');
@@ -28,7 +28,7 @@ export async function openLabel(label) {
 
 const FILES = {
   save: ['Save the model', 'It is written into the classifier’s model directory.', 'Save'],
-  load: ['Load a model', 'It takes the place of what the robot knows now, for everybody. Save first to keep that.', 'Load'],
+  load: ['Load a model', 'It replaces what the robot has learnt, for everybody. Save first to keep that.', 'Load'],
 };
 
 export async function openFile(what) {

@@ -1,11 +1,11 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// Keys, as the help tells; off while somebody types, and off altogether if so chosen.
+// Keys, as listed in the help; off while somebody types, or switched off.
 
 import { $ } from './dom.js';
 import { openFile, openHelp } from './dialogs.js';
 import { pressPlace } from './labels.js';
-import { answer } from './questions.js';
-import { hold, release, teachMarks, teachNone, undo } from './teaching.js';
+import { hold, release, teachMarks, teachNone, undo } from './draft.js';
+import { answer } from './queries.js';
 import { state } from './state.js';
 
 const KEYS = {

@@ -4,7 +4,7 @@
 
 import { $, make, setText } from './dom.js';
 import { openLabel } from './dialogs.js';
-import { press } from './teaching.js';
+import { press } from './draft.js';
 import { on, shown, state } from './state.js';
 
 const FIRST = 100;
@@ -50,11 +50,11 @@ function makeRow({ name, index }, place) {
   return row;
 }
 
-// The moment under the finger when it went down, not the one when it came up.
+// What was shown when the finger went down, not when it came up.
 function pressRow(name) {
-  const sight = pressed && performance.now() - pressed.at < 1000 ? pressed.sight : shown();
+  const prediction = pressed && performance.now() - pressed.at < 1000 ? pressed.prediction : shown();
   pressed = null;
-  press(name, sight);
+  press(name, prediction);
 }
 
 export function pressPlace(place) {
@@ -86,12 +86,12 @@ function drawList() {
 const share = (score) => Math.min(Math.max((score + 1) / 2, 0), 1);
 
 function drawScores() {
-  const sight = shown();
+  const prediction = shown();
   const { labels, held } = state;
-  const current = sight && sight.version === labels.version && sight.scores.length === labels.names.length;
-  const seen = new Set(sight?.predicted ?? []);
+  const current = prediction && prediction.version === labels.version && prediction.scores.length === labels.names.length;
+  const seen = new Set(prediction?.predicted ?? []);
   for (const row of rows.filter(({ visible }) => visible)) {
-    const score = current && row.index >= 0 ? sight.scores[row.index] : null;
+    const score = current && row.index >= 0 ? prediction.scores[row.index] : null;
     const mark = held?.marks.get(row.name);
     row.fill.style.transform = `scaleX(${score === null ? 0 : share(score)})`;
     row.tick.style.left = `${100 * share(labels.thresholds[row.index] ?? 0)}%`;
@@ -111,6 +111,6 @@ function factsOf(row, score) {
 $('label-filter').oninput = drawList;
 $('label-order').onchange = drawList;
 $('label-more').onclick = () => { showAll = true; drawList(); };
-$('label-list').addEventListener('pointerdown', () => { pressed = { sight: shown(), at: performance.now() }; });
+$('label-list').addEventListener('pointerdown', () => { pressed = { prediction: shown(), at: performance.now() }; });
 on('labels marks', drawList);
-on('sight', drawScores);
+on('prediction', drawScores);

@@ -1,5 +1,5 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// The line to the dashboard: signs in, stays connected, asks and is told.
+// The connection to the dashboard: signs in, reconnects, sends requests, receives messages.
 
 import { $ } from './dom.js';
 import { change, state } from './state.js';
@@ -30,13 +30,13 @@ export async function connect(receive) {
     change('health');
     greetings.forEach((greet) => greet());
   };
-  // One after the other, since decoding a picture takes a while and order is what was seen.
+  // One after the other: decoding a picture takes a while, and the order must stay.
   socket.onmessage = ({ data }) => { inbox = inbox.then(() => take(data, receive)); };
   socket.onclose = () => {
     state.online = false;
     change('health');
     waiting.forEach((answer) => answer({ done: false, message:
-      'The connection was lost on the way; the activity will show whether it was done.' }));
+      'The connection was lost; the activity will show whether it was done.' }));
     waiting.clear();
     retry(receive);
   };
@@ -55,7 +55,7 @@ async function take(data, receive) {
   waiting.delete(message.id);
 }
 
-// Asks the dashboard to do something; the answer always comes and says what happened.
+// Sends a request to the dashboard; a reply always comes and says what happened.
 export function ask(what, content = {}) {
   if (!state.online) {
     return Promise.resolve({ done: false, message: 'Not connected; nothing was sent.' });
@@ -73,12 +73,12 @@ async function admitted() {
     history.replaceState(null, '', location.pathname);
     if (await present(given)) return true;
   }
-  const answer = await fetch('session', { cache: 'no-store' });
+  const answer = await fetch('sign_in', { cache: 'no-store' });
   return (await answer.json()).admitted;
 }
 
 async function present(token) {
-  const answer = await fetch('session', {
+  const answer = await fetch('sign_in', {
     method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }),
   });
   $('token-error').textContent = answer.ok ? '' : await answer.text();

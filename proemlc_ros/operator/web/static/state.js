@@ -1,14 +1,14 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// What the page knows, and who wants to hear of changes.
+// What the page knows, and what is drawn when a part of it changes.
 
 export const state = {
   labels: { names: [], counts: [], thresholds: [], samples: 0, version: 0 },
   known: new Set(),
-  sight: null,      // the newest prediction
+  prediction: null, // the newest prediction
   bitmap: null,     // the picture that belongs to it
-  held: null,       // the frozen moment: {stamp, sight, bitmap, marks, asked, typing}
-  questions: [],
-  deeds: [],
+  held: null,       // the annotation draft: {stamp, prediction, bitmap, marks, query, typing}
+  queries: [],
+  activity: [],
   curve: { points: [], introductions: [] },
   health: null,
   online: false,
@@ -17,24 +17,24 @@ export const state = {
 const listeners = new Map();
 const changed = new Set();
 
-export function on(topics, draw) {
-  for (const topic of topics.split(' ')) {
-    if (!listeners.has(topic)) listeners.set(topic, new Set());
-    listeners.get(topic).add(draw);
+export function on(parts, draw) {
+  for (const part of parts.split(' ')) {
+    if (!listeners.has(part)) listeners.set(part, new Set());
+    listeners.get(part).add(draw);
   }
 }
 
-// Draws once a frame, however many changes there were.
-export function change(...topics) {
+// Draws once per frame, however many changes there were.
+export function change(...parts) {
   if (!changed.size) requestAnimationFrame(drawChanges);
-  topics.forEach((topic) => changed.add(topic));
+  parts.forEach((part) => changed.add(part));
 }
 
 function drawChanges() {
-  const draws = new Set([...changed].flatMap((topic) => [...(listeners.get(topic) ?? [])]));
+  const draws = new Set([...changed].flatMap((part) => [...(listeners.get(part) ?? [])]));
   changed.clear();
   draws.forEach((draw) => draw());
 }
 
-// The moment on the stage: the held one, or the newest.
-export const shown = () => state.held?.sight ?? state.sight;
+// The prediction on the page: the held one, or the newest.
+export const shown = () => state.held?.prediction ?? state.prediction;

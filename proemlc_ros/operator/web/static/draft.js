@@ -1,5 +1,6 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// Hold a moment, mark it, teach it. Live, one press teaches; held, presses collect marks.
+// The annotation draft: hold a prediction, mark labels, teach. Live, one press teaches; held,
+// presses collect marks.
 
 import { $, make } from './dom.js';
 import { ask, onConnect } from './link.js';
@@ -13,31 +14,33 @@ export function say(text, kind = 'good') {
 }
 
 export function hold(options = {}) {
-  if (state.held || !state.sight) {
-    if (!state.sight) say('There is nothing to hold: no prediction has come yet.', 'bad');
+  if (state.held || !state.prediction) {
+    if (!state.prediction) say('There is nothing to hold: no prediction has come yet.', 'bad');
     return;
   }
-  take({ stamp: state.sight.stamp, sight: state.sight, bitmap: state.bitmap, asked: null, ...options });
+  take({
+    stamp: state.prediction.stamp, prediction: state.prediction, bitmap: state.bitmap, query: null, ...options,
+  });
 }
 
-export function take(moment) {
+export function take(draft) {
   release();
-  state.held = { marks: new Map(), typing: false, ...moment };
-  ask('hold', { stamp: moment.stamp });
-  change('sight', 'marks');
+  state.held = { marks: new Map(), typing: false, ...draft };
+  ask('hold', { stamp: draft.stamp });
+  change('prediction', 'marks');
 }
 
 export function release() {
   if (state.held?.bitmap && state.held.bitmap !== state.bitmap) state.held.bitmap.close();
   state.held = null;
-  change('sight', 'marks');
+  change('prediction', 'marks');
 }
 
-// A dashboard that was started anew holds nothing; tell it again.
+// A dashboard that was restarted holds nothing; ask it again.
 onConnect(() => { if (state.held) ask('hold', { stamp: state.held.stamp }); });
 
 // Somebody else may rename or remove a label while it is marked here: it must not come back.
-export function forgetLostMarks(before) {
+export function dropLostMarks(before) {
   if (!state.held) return;
   const lost = [...state.held.marks.keys()].filter((name) => before.has(name) && !state.known.has(name));
   lost.forEach((name) => state.held.marks.delete(name));
@@ -48,9 +51,9 @@ export function forgetLostMarks(before) {
 const restAbsent = () => document.querySelector('[name=rest]:checked').value === 'absent';
 const corrects = () => [...(state.held?.marks.values() ?? [])].includes(false);
 
-export async function press(name, sight = shown()) {
-  if (!sight) return say('There is nothing to label: no prediction has come yet.', 'bad');
-  if (!state.held) return teach(sight, [name], []);
+export async function press(name, prediction = shown()) {
+  if (!prediction) return say('There is nothing to label: no prediction has come yet.', 'bad');
+  if (!state.held) return teach(prediction, [name], []);
   const marks = state.held.marks;
   if (!marks.has(name)) marks.set(name, true);
   else if (marks.get(name)) marks.set(name, false);
@@ -62,7 +65,7 @@ export function teachMarks() {
   const marks = [...(state.held?.marks ?? [])];
   if (!marks.length) return say('Nothing is marked. Press labels, or “None of them”.', 'bad');
   const named = (wanted) => marks.filter(([, present]) => present === wanted).map(([name]) => name);
-  return teach(state.held.sight, named(true), named(false));
+  return teach(state.held.prediction, named(true), named(false));
 }
 
 export function teachNone() {
@@ -70,27 +73,27 @@ export function teachNone() {
   return teach(shown(), [], [], true);
 }
 
-export async function teach(sight, labels, absent, complete = restAbsent() && !absent.length) {
+export async function teach(prediction, labels, absent, complete = restAbsent() && !absent.length) {
   const held = state.held;
-  // Pressed twice in a hurry must not teach the same moment twice.
-  if (sight.stamp === sending) return;
-  sending = sight.stamp;
-  const answer = await ask('annotate', { stamp: sight.stamp, labels, absent, complete });
+  // Pressed twice in a hurry must not teach the same vector twice.
+  if (prediction.stamp === sending) return;
+  sending = prediction.stamp;
+  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete });
   sending = null;
   if (!answer.done) return say(answer.message, 'bad');
-  if (state.held === held && held?.stamp === sight.stamp) release();
+  if (state.held === held && held?.stamp === prediction.stamp) release();
   say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
 }
 
 const words = (labels, absent) => [...labels, ...absent.map((name) => `not ${name}`)].join(', ') || 'none of them';
 
-function nowSees(sight) {
-  if (!sight) return '';
-  return ` That moment is now seen as ${sight.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
+function nowSees(prediction) {
+  if (!prediction) return '';
+  return ` Now seen as ${prediction.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
 }
 
 export async function undo() {
-  const seen = state.deeds.at(-1)?.number ?? 0;
+  const seen = state.activity.at(-1)?.number ?? 0;
   const answer = await ask('undo', { seen });
   say(answer.message, answer.done ? 'good' : 'bad');
 }
@@ -103,19 +106,19 @@ async function addLabel() {
   if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
   if (!state.known.has(name)) {
     const { similar = [] } = await ask('similar', { label: name });
-    if (similar.length) return warnOfTwin(name, similar);
+    if (similar.length) return warnOfDuplicate(name, similar);
   }
   await use(name);
 }
 
 async function use(name) {
-  $('twin').hidden = true;
+  $('duplicate').hidden = true;
   $('new-label').value = '';
   const held = state.held;
   // Held only for the typing: what was typed is the whole answer.
   if (held?.typing && !held.marks.size) {
     $('new-label').blur();
-    await teach(held.sight, [name], []);
+    await teach(held.prediction, [name], []);
   } else if (held) {
     held.marks.set(name, true);
     change('marks');
@@ -125,8 +128,8 @@ async function use(name) {
   }
 }
 
-function warnOfTwin(name, similar) {
-  const box = $('twin');
+function warnOfDuplicate(name, similar) {
+  const box = $('duplicate');
   box.replaceChildren(
     make('p', {}, `“${name}” is nearly the same as ${similar.map((other) => `“${other}”`).join(', ')}.`),
     make('div', { class: 'row' },
@@ -149,7 +152,7 @@ function drawBar() {
   $('teach').disabled = !marked;
   $('teach').firstChild.textContent = marked > 1 ? `Teach ${marked} ` : 'Teach ';
   let hint = 'Live: a press on a label teaches at once. Hold to mark several.';
-  if (held?.asked) hint = `The robot asks: ${held.asked.text}. Mark what is there, then teach.`;
+  if (held?.query) hint = `The robot asks: ${held.query.text}. Mark what is there, then teach.`;
   else if (held) hint = 'Held: press once for present, twice for absent, then teach.';
   $('hint').textContent = hint;
   $('rest-note').textContent = restAbsent() && corrects()
@@ -162,10 +165,10 @@ export function start() {
   $('none').onclick = teachNone;
   $('undo').onclick = undo;
   $('new-form').onsubmit = (event) => { event.preventDefault(); addLabel(); };
-  $('new-label').onfocus = () => { if (!state.held && state.sight) hold({ typing: true }); };
-  $('new-label').oninput = () => { $('twin').hidden = true; };
+  $('new-label').onfocus = () => { if (!state.held && state.prediction) hold({ typing: true }); };
+  $('new-label').oninput = () => { $('duplicate').hidden = true; };
   $('new-form').addEventListener('focusout', leaveTyping);
   document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
-  on('marks sight', drawBar);
+  on('marks prediction', drawBar);
   drawBar();
 }

@@ -1,5 +1,5 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// The stage: the picture, what is seen in it, and whether it is live or held.
+// The camera picture, the labels predicted in it, and whether it is live or held.
 
 import { $, make, setText, stampTime } from './dom.js';
 import { on, shown, state } from './state.js';
@@ -17,34 +17,35 @@ export async function takePicture(data) {
 
 function drawPicture() {
   const bitmap = state.held ? state.held.bitmap : state.bitmap;
-  $('stage').dataset.picture = bitmap ? 'yes' : 'no';
+  $('camera').dataset.picture = bitmap ? 'yes' : 'no';
   if (!bitmap) return;
   const canvas = $('picture');
   if (canvas.width !== bitmap.width || canvas.height !== bitmap.height) {
     canvas.width = bitmap.width;
     canvas.height = bitmap.height;
-    $('stage').style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
+    $('camera').style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
   }
   canvas.getContext('2d').drawImage(bitmap, 0, 0);
 }
 
-function drawStage() {
+function drawCamera() {
   const { held } = state;
-  const sight = shown();
+  const prediction = shown();
   drawPicture();
-  $('stage').dataset.mode = held ? (held.asked ? 'asked' : 'held') : 'live';
-  const time = sight ? stampTime(sight.stamp) : '';
-  setText($('view-title'), held ? `${held.asked ? 'The robot asks about' : 'Held at'} ${time}` : `Live ${time}`);
+  $('camera').dataset.mode = held ? (held.query ? 'asked' : 'held') : 'live';
+  $('camera').dataset.stamp = prediction?.stamp ?? '';
+  const time = prediction ? stampTime(prediction.stamp) : '';
+  setText($('view-title'), held ? `${held.query ? 'The robot asks about' : 'Held at'} ${time}` : `Live ${time}`);
   $('sees-word').textContent = held ? 'Saw' : 'Sees';
-  drawSeen(sight);
-  setText($('novelty'), sight ? sight.novelty.toFixed(2) : '–');
-  $('novelty-bar').style.transform = `scaleX(${sight ? Math.min(Math.max(sight.novelty, 0), 1) : 0})`;
+  drawSeen(prediction);
+  setText($('novelty'), prediction ? prediction.novelty.toFixed(2) : '–');
+  $('novelty-bar').style.transform = `scaleX(${prediction ? Math.min(Math.max(prediction.novelty, 0), 1) : 0})`;
 }
 
-function drawSeen(sight) {
-  const names = sight ? sight.predicted.slice(0, 12) : [];
+function drawSeen(prediction) {
+  const names = prediction ? prediction.predicted.slice(0, 12) : [];
   const chips = $('sees');
-  const text = names.length ? names.join('\n') : (sight ? '(none)' : '(wait)');
+  const text = names.length ? names.join('\n') : (prediction ? '(none)' : '(wait)');
   if (chips.dataset.text !== text) {
     chips.dataset.text = text;
     const words = { '(none)': 'none of the labels', '(wait)': 'nothing yet' };
@@ -65,4 +66,4 @@ function speak(text) {
   $('spoken').textContent = `Sees ${text}`;
 }
 
-on('sight marks', drawStage);
+on('prediction marks', drawCamera);

@@ -8,18 +8,18 @@ pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-from proemlc_ros.nodes.operator_topics import health_of, loss_of
+from proemlc_ros.nodes.operator_node import health_of, loss_of
 
 
 def status(**values) -> DiagnosticStatus:
     return DiagnosticStatus(
-        level=DiagnosticStatus.WARN, message='3 messages refused',
+        level=DiagnosticStatus.WARN, message='3 messages rejected',
         values=[KeyValue(key=key.replace('_', ' '), value=value) for key, value in values.items()])
 
 
 def test_health_has_level_message_and_values():
     health = health_of(status(Labels='3', Samples_learnt='12'))
-    assert (health.level, health.message) == (1, '3 messages refused')
+    assert (health.level, health.message) == (1, '3 messages rejected')
     assert health.values == (('Labels', '3'), ('Samples learnt', '12'))
 
 

@@ -5,38 +5,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from proemlc_ros.classifier.records import StampedPrediction
 from proemlc_ros.operator.classifier_view import Connection
-from proemlc_ros.operator.terminal.columns import clip, columns_of, fit, printable
 from proemlc_ros.operator.terminal.console import HELP, Console
+from proemlc_ros.operator.terminal.text import (
+    UNICODE,
+    Glyphs,
+    Line,
+    clip_line,
+    columns_of,
+    fit,
+    printable,
+)
 
-Line = list[tuple[str, str]]
-# Lines beside the labels: status, moment, seen, gap; question, message, prompt.
+# Lines beside the labels: status, stamp, predicted labels, gap; query, message, prompt.
 FRAME = 7
 # A simulation's clock starts near zero and has no time of day.
 FIRST_DATE = 10**18
 
 
-@dataclass(frozen=True)
-class Glyphs:
-    """The characters to draw with."""
-
-    full: str = '█'
-    empty: str = '░'
-    threshold: str = '│'
-    present: str = '✓'
-    absent: str = '✗'
-    dot: str = '●'
-
-
-UNICODE = Glyphs()
-ASCII = Glyphs('#', '.', '|', '+', '-', '*')
-
-
-class View:
-    """Draws a console.
+class Layout:
+    """Lays out a console as lines of text.
 
     Args:
         console: what is drawn.
@@ -53,72 +43,72 @@ class View:
         """Return the lines of the screen, at most `height`; `now` on a steady clock."""
         console = self._console
         console.labels.size = max(1, height - FRAME)
-        # What the operator sees from now on is this moment; a key freezes it and no newer one.
-        console.shown = console.robot.sight
-        sight = console.desk.frozen or console.shown
-        lines = [self._status(width, now), self._moment(sight), self._seen(sight), []]
+        # The operator sees this prediction from now on; a key freezes it and no newer one.
+        console.shown = console.view.prediction
+        shown = console.draft.frozen or console.shown
+        lines = [self._status(width, now), self._stamp(shown), self._predicted(shown), []]
         if console.helping:
             lines += [[('plain', f' {line}')] for line in HELP]
         else:
-            lines += self._labels(sight, width)
+            lines += self._labels(shown, width)
         lines = lines[:max(1, height - 3)]
         lines += [[]] * (height - 3 - len(lines))
-        lines += [self._question(), self._message(), self._bottom()]
+        lines += [self._query(), self._message(), self._bottom()]
         # In a very low window the status and the line being typed matter most.
         lines = lines if height > 3 else [lines[0], *lines[-2:]][:height]
-        return [_clipped(line, width) for line in lines[:height]]
+        return [clip_line(line, width) for line in lines[:height]]
 
     def _status(self, width: int, now: float) -> Line:
-        robot = self._console.robot
-        connection = robot.connection(now)
+        view = self._console.view
+        connection = view.connection(now)
         live = connection is Connection.LIVE
         words = 'connected' if live else f'classifier: {connection.value}'
-        figures = (f'{robot.rate(now):.1f} Hz  {len(robot.labels.names)} labels  '
-                   f'{robot.labels.samples} samples')
+        figures = (f'{view.rate(now):.1f} Hz  {len(view.labels.names)} labels  '
+                   f'{view.labels.samples} samples')
         left = f' {self._classifier}  '
         room = width - columns_of(left) - columns_of(words) - 5
         return [('title', left), ('good title' if live else 'bad title',
                                   f'{self._glyphs.dot} {words}'),
                 ('title', fit(f'   {figures}', max(0, room + 3)))]
 
-    def _moment(self, sight: StampedPrediction | None) -> Line:
+    def _stamp(self, shown: StampedPrediction | None) -> Line:
         console = self._console
-        if sight is None:
+        if shown is None:
             return [('dim', ' waiting for the first prediction')]
-        desk = console.desk
-        novelty = f'   novelty {sight.novelty:.2f}'
-        if desk.frozen is None:
-            return [('good', ' LIVE'), ('plain', f'   {clock(sight.stamp)}'), ('dim', novelty)]
-        rest = 'absent' if desk.complete else 'unknown'
-        word = ' ASKED ' if console.asked else ' FROZEN'
-        return [('mark', word), ('plain', f' {clock(sight.stamp)}'), ('dim', novelty),
+        draft = console.draft
+        novelty = f'   novelty {shown.novelty:.2f}'
+        if draft.frozen is None:
+            return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty)]
+        rest = 'absent' if draft.complete else 'unknown'
+        word = ' ASKED ' if console.answering else ' FROZEN'
+        return [('mark', word), ('plain', f' {clock(shown.stamp)}'), ('dim', novelty),
                 ('plain', f'   unmarked labels: {rest}')]
 
-    def _seen(self, sight: StampedPrediction | None) -> Line:
-        if sight is None:
+    def _predicted(self, shown: StampedPrediction | None) -> Line:
+        if shown is None:
             return []
-        asked = self._console.asked
-        if asked is not None:
+        query = self._console.answering
+        if query is not None:
             return [('dim', ' likeliest: '),
-                    ('bold', printable(', '.join(asked.candidates)) or 'no label known yet')]
-        seen = printable(', '.join(sight.predicted)) or 'none of the labels'
+                    ('bold', printable(', '.join(query.candidates)) or 'no label known yet')]
+        seen = printable(', '.join(shown.predicted)) or 'none of the labels'
         return [('dim', ' sees: '), ('bold', seen)]
 
-    def _labels(self, sight: StampedPrediction | None, width: int) -> list[Line]:
+    def _labels(self, shown: StampedPrediction | None, width: int) -> list[Line]:
         labels = self._console.labels
-        places = {name: place for place, name in enumerate(self._console.robot.labels.names)}
-        lines = [self._label(key, name, places.get(name), sight, width)
+        places = {name: place for place, name in enumerate(self._console.view.labels.names)}
+        lines = [self._label(key, name, places.get(name), shown, width)
                  for key, name in labels.visible()]
         if not lines:
             text = 'no label matches the filter' if labels.filter else 'no label yet: press n'
             return [[('dim', f' {text}')]]
         return lines
 
-    def _label(self, key: str, name: str, place: int | None, sight: StampedPrediction | None,
+    def _label(self, key: str, name: str, place: int | None, shown: StampedPrediction | None,
                width: int) -> Line:
         console, glyphs = self._console, self._glyphs
-        table = console.robot.labels
-        mark = console.desk.marks.get(name)
+        table = console.view.labels
+        mark = console.draft.marks.get(name)
         sign, style = {None: (' ', 'plain'), True: (glyphs.present, 'good'),
                        False: (glyphs.absent, 'bad')}[mark]
         name_width = max(8, min(28, width // 3))
@@ -126,9 +116,9 @@ class View:
         score = threshold = None
         if place is not None:
             threshold = table.thresholds[place]
-            if sight is not None and sight.version == table.version:
-                score = float(sight.scores[place])
-        seen = sight is not None and name in sight.predicted
+            if shown is not None and shown.version == table.version:
+                score = float(shown.scores[place])
+        seen = shown is not None and name in shown.predicted
         facts = ' new' if place is None else f'{table.counts[place]:5d}x'
         return [('bold', f' {key} '), (style, f'{sign} '),
                 (style if mark is not None else 'bold' if seen else 'plain',
@@ -146,28 +136,29 @@ class View:
             bar[min(width - 1, int(_share(threshold) * width))] = self._glyphs.threshold
         return ''.join(bar)
 
-    def _question(self) -> Line:
+    def _query(self) -> Line:
         console = self._console
-        if not len(console.robot.questions):
+        if not len(console.view.queries):
             return [('dim', ' the robot asks nothing')]
-        question = console.asked or next(iter(console.robot.questions))
-        return [('mark', f' the robot asks ({len(console.robot.questions)}): what is this?'),
-                ('plain', f' {printable(question.text)}'), ('dim', '  a answer  x skip')]
+        query = console.answering or next(iter(console.view.queries))
+        return [('mark', f' the robot asks ({len(console.view.queries)}): what is this?'),
+                ('plain', f' {printable(query.text)}'), ('dim', '  a answer  x skip')]
 
     def _message(self) -> Line:
-        orders = self._console.orders
-        return [('bad' if orders.failed else 'good', f' {printable(orders.message)}')]
+        commands = self._console.commands
+        return [('bad' if commands.failed else 'good', f' {printable(commands.message)}')]
 
     def _bottom(self) -> Line:
         console = self._console
-        if console.twins is not None:
-            name, twins = console.twins
-            uses = '  '.join(f'{number} use "{twin}"' for number, twin in enumerate(twins, 1))
-            return [('mark', f' "{printable(name)}" is nearly "{printable(twins[0])}":'),
+        if console.duplicates is not None:
+            name, duplicates = console.duplicates
+            uses = '  '.join(
+                f'{number} use "{known}"' for number, known in enumerate(duplicates, 1))
+            return [('mark', f' "{printable(name)}" is nearly "{printable(duplicates[0])}":'),
                     ('plain', printable(f' {uses}  y add "{name}" anyway  Esc no'))]
         if console.prompt is not None:
             prompt = console.prompt
-            return [('bold', f' {printable(prompt.question)}'), ('plain', printable(prompt.text)),
+            return [('bold', f' {printable(prompt.prefix)}'), ('plain', printable(prompt.text)),
                     ('cursor', ' '), ('dim', '  ' + printable('  '.join(prompt.suggestions())))]
         return [('dim', ' space freeze  Enter teach  n new  u undo  s save  ? all keys  q quit')]
 
@@ -182,16 +173,3 @@ def clock(stamp: int) -> str:
 
 def _share(score: float) -> float:
     return min(max((score + 1) / 2, 0.0), 1.0)
-
-
-def _clipped(line: Line, width: int) -> Line:
-    """Return a line cut to the width of the screen."""
-    kept: Line = []
-    for style, text in line:
-        text = clip(text, width)
-        if text:
-            kept.append((style, text))
-        width -= columns_of(text)
-        if width <= 0:
-            break
-    return kept

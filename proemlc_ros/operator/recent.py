@@ -1,0 +1,95 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept for answers that come late: recent feature vectors, and open queries."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from proemlc_ros.classifier.records import Query, StampedVector
+
+
+class RecentVectors:
+    """Feature vectors by stamp: the newest of them, and those that somebody holds.
+
+    An operator who freezes a vector holds it. It then outlives the stream of new ones, so that
+    typing may take longer than the classifier's own buffer lasts.
+
+    Args:
+        max_count: vectors of the stream that are kept.
+        max_bytes: of their values, for very wide vectors.
+        max_held: vectors held at once by all operators; the oldest is dropped first.
+    """
+
+    def __init__(self, max_count: int = 600, max_bytes: int = 64_000_000,
+                 max_held: int = 200) -> None:
+        self._max_count = max_count
+        self._max_bytes = max_bytes
+        self._max_held = max_held
+        self._stream: OrderedDict[int, StampedVector] = OrderedDict()
+        self._held: OrderedDict[int, StampedVector] = OrderedDict()
+        self._bytes = 0
+
+    def add(self, vector: StampedVector) -> None:
+        """Add a vector; a second one with the same stamp replaces the first."""
+        old = self._stream.pop(vector.stamp, None)
+        if old is not None:
+            self._bytes -= old.data.nbytes
+        self._stream[vector.stamp] = vector
+        self._bytes += vector.data.nbytes
+        while len(self._stream) > self._max_count or self._bytes > self._max_bytes:
+            _, dropped = self._stream.popitem(last=False)
+            self._bytes -= dropped.data.nbytes
+
+    def hold(self, stamp: int, vector: StampedVector | None = None) -> bool:
+        """Keep a vector for an answer; return whether it is known.
+
+        Args:
+            stamp: of the vector, in nanoseconds.
+            vector: the vector itself where the caller has it, such as from a query.
+        """
+        found = vector or self.find(stamp)
+        if found is None:
+            return False
+        self._held.pop(stamp, None)
+        self._held[stamp] = found
+        if len(self._held) > self._max_held:
+            self._held.popitem(last=False)
+        return True
+
+    def find(self, stamp: int) -> StampedVector | None:
+        """Return the vector of a stamp, or None where it is no longer kept."""
+        return self._held.get(stamp) or self._stream.get(stamp)
+
+
+class QueryQueue:
+    """The classifier's open queries by stamp, oldest first.
+
+    Args:
+        max_count: queries kept; the oldest are dropped first.
+    """
+
+    def __init__(self, max_count: int = 50) -> None:
+        self._max_count = max_count
+        self._queries: OrderedDict[int, Query] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(list(self._queries.values()))
+
+    def add(self, query: Query) -> None:
+        """Put a query at the end."""
+        self._queries[query.vector.stamp] = query
+        while len(self._queries) > self._max_count:
+            self._queries.popitem(last=False)
+
+    def find(self, stamp: int) -> Query | None:
+        """Return the query about a stamp, or None."""
+        return self._queries.get(stamp)
+
+    def settle(self, stamp: int) -> bool:
+        """Remove the query about a stamp, answered or skipped; return whether it was open."""
+        return self._queries.pop(stamp, None) is not None
