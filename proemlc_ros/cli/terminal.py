@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import sys
 import time
+import unicodedata
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TextIO
-
-from wcwidth import wcswidth
 
 _BLOCKS = ' ▁▂▃▄▅▆▇█'
 _BAR_WIDTH = 30
@@ -65,8 +64,16 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the columns that a text takes in a terminal; East Asian letters take two."""
-    columns = wcswidth(text)
+    """Return the columns that a text takes in a terminal; East Asian letters take two.
+
+    Without the library wcwidth, which has no rosdep key, the widths of emoji may be wrong.
+    """
+    try:
+        from wcwidth import wcswidth
+    except ModuleNotFoundError:
+        return sum(0 if unicodedata.combining(letter)
+                   else 1 + (unicodedata.east_asian_width(letter) in 'WF') for letter in text)
+    columns = int(wcswidth(text))
     # Not known for control characters.
     return columns if columns >= 0 else len(text)
 

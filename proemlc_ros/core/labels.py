@@ -92,7 +92,7 @@ def _short(name: str) -> str:
 
 
 def check_labels(names: object, what: str = 'labels',
-               known: Collection[str] = ()) -> tuple[str, ...]:
+                 known: Collection[str] = ()) -> tuple[str, ...]:
     """Return a collection of label names as a tuple without repetitions.
 
     A set is sorted, since its own order differs from run to run.

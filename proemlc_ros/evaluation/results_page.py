@@ -85,9 +85,7 @@ def _add_run(page: Page, result: EvaluationResult, several: bool) -> None:
         page.heading(result.name)
     page.heading('Labels')
     page.table(*label_table(result))
-    names = sorted(
-        {name for name in result.confusion} | {
-            other for row in result.confusion.values() for other in row})[:_MOST_CONFUSED]
+    names = sorted(set(result.confusion).union(*result.confusion.values()))[:_MOST_CONFUSED]
     if names:
         values = [[result.confusion.get(name, {}).get(other, 0) for other in names]
                   for name in names]

@@ -42,7 +42,8 @@ class ClassifierDiagnostics:
             rejected = sum(classifier.statistics.rejects.values())
             if rejected > self._rejected:
                 status.level = DiagnosticStatus.WARN
-                status.message = f'{rejected - self._rejected} messages rejected in the last second'
+                status.message = (
+                    f'{rejected - self._rejected} messages rejected in the last second')
             self._rejected = rejected
         status.values = [KeyValue(key=key, value=value) for key, value in values]
         message = DiagnosticArray(status=[status])

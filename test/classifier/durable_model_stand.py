@@ -36,8 +36,8 @@ class Opened:
     def __init__(self, folder, **limits):
         self.directory = ModelDirectory(folder)
         self.journal = Journal(self.directory.journal, MESSAGES)
-        self.durable = DurableModel(VersionedModel(new_learner()), new_learner, self.directory, self.journal,
-                               Limits(**limits))
+        self.durable = DurableModel(VersionedModel(new_learner()), new_learner, self.directory,
+                                    self.journal, Limits(**limits))
         self.report = resume(self.durable)
 
     def drop(self):

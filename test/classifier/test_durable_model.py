@@ -63,7 +63,7 @@ def test_a_layer_that_waits_for_samples_survives_a_crash(tmp_path):
     def open_session() -> DurableModel:
         directory = ModelDirectory(tmp_path / 'model')
         durable = DurableModel(VersionedModel(radial()), radial, directory,
-                          Journal(directory.journal, MESSAGES))
+                               Journal(directory.journal, MESSAGES))
         resume(durable)
         return durable
     durable = open_session()
@@ -118,7 +118,8 @@ def test_a_start_without_resume_forgets_on_purpose(opened, tmp_path):
     durable = opened()
     teach_some(durable, 5)
     kept = scores_of(durable)
-    fresh = DurableModel(VersionedModel(new_learner()), new_learner, durable.directory, durable.journal)
+    fresh = DurableModel(
+        VersionedModel(new_learner()), new_learner, durable.directory, durable.journal)
     begin(fresh)
     backup = ProEMLC.load(tmp_path / 'model/before_reset.npz')
     np.testing.assert_array_equal(backup.scores(PROBES), kept)

@@ -3,6 +3,7 @@
 """Tables, curves and progress bars on a terminal."""
 
 import io
+import sys
 
 import pytest
 
@@ -52,4 +53,10 @@ def test_long_curves_are_averaged():
     ('cup', 3), ('カ', 2), ('e\u0301', 1), ('\U0001f916', 2),
     ('\U0001f469\u200d\U0001f373', 2), ('tab\t', 4)])
 def test_columns_of_a_text(text, columns):
+    assert display_width(text) == columns
+
+
+@pytest.mark.parametrize('text, columns', [('cup', 3), ('杯子', 4), ('e\u0301', 1)])
+def test_the_width_of_a_text_without_wcwidth(text, columns, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'wcwidth', None)  # cannot be imported
     assert display_width(text) == columns

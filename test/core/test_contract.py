@@ -126,7 +126,8 @@ def test_copies_are_equal_and_independent(fresh):
     model.learn(X[:70], ANNOTATIONS[:70])
     model.extra['note'] = ['kept']
     before = model.to_bytes()
-    for twin in (model.copy(), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301
+    unpickled = pickle.loads(pickle.dumps(model))  # noqa: S301
+    for twin in (model.copy(), copy.deepcopy(model), unpickled):
         assert twin.to_bytes() == before
         twin.learn(X[70:], ANNOTATIONS[70:])
         twin.remove_label(twin.labels[0])

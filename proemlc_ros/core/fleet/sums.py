@@ -89,7 +89,7 @@ class PartialSums:
         that the model gave it then is not known here.
         """
         rows, annotations = check_samples(X, labels, absent, complete, self.layer.width,
-                                         self.options.dtype, self.labels.columns)
+                                          self.options.dtype, self.labels.columns)
         for start in range(0, rows.shape[0], _BLOCK):
             self._add_block(rows[start:start + _BLOCK], annotations[start:start + _BLOCK])
 

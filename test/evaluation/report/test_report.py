@@ -74,6 +74,7 @@ def test_ticks_are_round(low, high, expected):
 
 
 class _Links(HTMLParser):
+
     def __init__(self):
         super().__init__()
         self.found, self.tags = [], []

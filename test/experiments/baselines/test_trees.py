@@ -24,8 +24,8 @@ def test_trees_split_where_it_helps_all_labels():
 
 def test_entropy_and_variance_of_a_root_by_hand():
     X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[1, 0], [1, 0], [0, 0], [0, 1]])
-    entropy_baseline, variance_baseline = (baseline_class(name)(min_samples_leaf=1)
-                                     for name in ('ML-C4.5', 'PCT'))
+    entropy_baseline, variance_baseline = (
+        baseline_class(name)(min_samples_leaf=1) for name in ('ML-C4.5', 'PCT'))
     entropy_baseline.fit(X, Y)
     variance_baseline.fit(X, Y)
     quarter = -0.25 * np.log2(0.25) - 0.75 * np.log2(0.75)
