@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TextIO
 
-from wcwidth import wcswidth
+from proemlc_ros.operator.terminal.text import columns_of
 
 _BLOCKS = ' ▁▂▃▄▅▆▇█'
 _BAR_WIDTH = 30
@@ -36,7 +36,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     robot      12
     """
     cells = [[_text(value) for value in row] for row in rows]
-    widths = [max(display_width(word) for word in column)
+    widths = [max(columns_of(word) for word in column)
               for column in zip(header, *cells, strict=True)]
     numeric = [bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
                for index in range(len(header))]
@@ -62,13 +62,6 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
         means.append(sum(part) / len(part))
     highest = max(means) or 1.0
     return ''.join(_BLOCKS[round(max(0.0, mean) / highest * 8)] for mean in means)
-
-
-def display_width(text: str) -> int:
-    """Return the columns that a text takes in a terminal; East Asian letters take two."""
-    columns = wcswidth(text)
-    # Not known for control characters.
-    return columns if columns >= 0 else len(text)
 
 
 class ProgressBar(AbstractContextManager['ProgressBar']):
@@ -119,7 +112,7 @@ class ProgressBar(AbstractContextManager['ProgressBar']):
 
 
 def _pad(word: str, width: int, right: bool) -> str:
-    space = ' ' * (width - display_width(word))
+    space = ' ' * (width - columns_of(word))
     return space + word if right else word + space
 
 
