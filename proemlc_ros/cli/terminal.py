@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import sys
 import time
-import unicodedata
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TextIO
+
+from proemlc_ros.operator.terminal.text import columns_of
 
 _BLOCKS = ' ▁▂▃▄▅▆▇█'
 _BAR_WIDTH = 30
@@ -35,7 +36,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     robot      12
     """
     cells = [[_text(value) for value in row] for row in rows]
-    widths = [max(display_width(word) for word in column)
+    widths = [max(columns_of(word) for word in column)
               for column in zip(header, *cells, strict=True)]
     numeric = [bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
                for index in range(len(header))]
@@ -61,21 +62,6 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
         means.append(sum(part) / len(part))
     highest = max(means) or 1.0
     return ''.join(_BLOCKS[round(max(0.0, mean) / highest * 8)] for mean in means)
-
-
-def display_width(text: str) -> int:
-    """Return the columns that a text takes in a terminal; East Asian letters take two.
-
-    Without the library wcwidth, which has no rosdep key, the widths of emoji may be wrong.
-    """
-    try:
-        from wcwidth import wcswidth
-    except ModuleNotFoundError:
-        return sum(0 if unicodedata.combining(letter)
-                   else 1 + (unicodedata.east_asian_width(letter) in 'WF') for letter in text)
-    columns = int(wcswidth(text))
-    # Not known for control characters.
-    return columns if columns >= 0 else len(text)
 
 
 class ProgressBar(AbstractContextManager['ProgressBar']):
@@ -126,7 +112,7 @@ class ProgressBar(AbstractContextManager['ProgressBar']):
 
 
 def _pad(word: str, width: int, right: bool) -> str:
-    space = ' ' * (width - display_width(word))
+    space = ' ' * (width - columns_of(word))
     return space + word if right else word + space
 
 

@@ -3,11 +3,10 @@
 """Tables, curves and progress bars on a terminal."""
 
 import io
-import sys
 
 import pytest
 
-from proemlc_ros.cli.terminal import ProgressBar, display_width, sparkline, text_table
+from proemlc_ros.cli.terminal import ProgressBar, sparkline, text_table
 
 
 def test_a_bar_is_drawn_and_erased():
@@ -39,6 +38,11 @@ def test_tables_align_words_and_numbers():
     assert table.splitlines() == ['label    n      F1', 'cup      5  0.5000', 'コップ  12       -']
 
 
+def test_tables_align_combining_letters():
+    table = text_table(['label', 'n'], [['cafe\u0301', 1], ['tea', 2]])
+    assert table.splitlines() == ['label  n', 'cafe\u0301   1', 'tea    2']
+
+
 @pytest.mark.parametrize(('values', 'picture'), [
     ([], ''), ([0, 0], '  '), ([1, 1, 4, 4], '▂▂██'), ([0, 2, 4, 4, 8, 8], ' ▂▄▄██')])
 def test_sparklines(values, picture):
@@ -47,16 +51,3 @@ def test_sparklines(values, picture):
 
 def test_long_curves_are_averaged():
     assert sparkline(list(range(1000)), 10) == ' ▁▂▃▄▅▅▆▇█'
-
-
-@pytest.mark.parametrize(('text', 'columns'), [
-    ('cup', 3), ('カ', 2), ('e\u0301', 1), ('\U0001f916', 2),
-    ('\U0001f469\u200d\U0001f373', 2), ('tab\t', 4)])
-def test_columns_of_a_text(text, columns):
-    assert display_width(text) == columns
-
-
-@pytest.mark.parametrize('text, columns', [('cup', 3), ('杯子', 4), ('e\u0301', 1)])
-def test_the_width_of_a_text_without_wcwidth(text, columns, monkeypatch):
-    monkeypatch.setitem(sys.modules, 'wcwidth', None)  # cannot be imported
-    assert display_width(text) == columns
