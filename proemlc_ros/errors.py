@@ -12,7 +12,7 @@ class DataSetError(ProEMLCError):
 
 
 class BagError(ProEMLCError):
-    """A recording is missing, damaged or lacks what is needed; names the bag."""
+    """A bag is missing, damaged or lacks what is needed; names the bag."""
 
 
 class BadSensorDataError(ProEMLCError):
@@ -32,7 +32,7 @@ class MissingDependencyError(ProEMLCError):
 
 
 class RejectedError(ProEMLCError):
-    """A message that the classifier refuses; `cause` is a short key to count it by."""
+    """A message that the classifier rejects; `cause` is a short key to count it by."""
 
     def __init__(self, cause: str, text: str) -> None:
         super().__init__(text)
@@ -48,15 +48,15 @@ class LabelRejectedError(RejectedError):
 
 
 class UnmatchedAnnotationError(RejectedError):
-    """An annotation whose moment no buffered feature vector belongs to."""
+    """An annotation whose stamp no buffered feature vector has."""
 
 
 class RateExceededError(RejectedError):
-    """More messages a second than the classifier is allowed to take."""
+    """More messages per second than the classifier may take."""
 
 
 class JournalError(ProEMLCError):
-    """The journal cannot be written or read; nothing was learnt from what it refused."""
+    """The journal cannot be written or read; nothing was learnt from what could not be written."""
 
 
 class ModelDirectoryError(ProEMLCError):
@@ -175,7 +175,7 @@ class ClassifierUnavailableError(ProEMLCError):
 
 
 class TrainingError(ProEMLCError):
-    """Training on recordings cannot be done as asked."""
+    """Training on bags cannot be done as asked."""
 
 
 class DemoError(ProEMLCError):
