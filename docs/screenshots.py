@@ -62,7 +62,10 @@ def take(address, folder):
             page.goto(address)
             page.fill('#who', 'Ann')
             page.evaluate('document.activeElement.blur()')
+            # Only rows near the visible part of the page show their scores.
+            page.locator('.label-row').first.scroll_into_view_if_needed(timeout=60_000)
             page.locator('.label-row.seen').first.wait_for(timeout=60_000)
+            page.evaluate('scrollTo(0, 0)')
             page.wait_for_timeout(1500)
             if held:
                 page.click('#hold')
