@@ -12,7 +12,12 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_profile_sensor_data,
+)
 
 from proemlc_ros.conversions import (
     annotation_of,
@@ -40,6 +45,8 @@ CLASSIFIER = Declared(
     'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=50)
+# Deep enough for two seconds of a camera: an annotation must find the vector of its prediction.
+VECTORS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The value among the diagnostics that the learning curve is drawn from.
 LOSS_KEY = 'Rolling Hamming loss'
 
@@ -71,7 +78,7 @@ class OperatorNode(Node):
         def listen(kind: type, topic: str, take: Callable[[Any], None], qos: QoSProfile) -> Any:
             return self.create_subscription(kind, f'{classifier}/{topic}', take, qos)
 
-        listen(FeatureVector, 'features', self._on_features, qos_profile_sensor_data)
+        listen(FeatureVector, 'features', self._on_features, VECTORS)
         listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
         labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
         listen(LabelQuery, 'queries', self._on_query, RELIABLE)

@@ -59,6 +59,15 @@ class AnnotationDraft:
         """
         return self.rest_absent and all(self.marks.values())
 
+    @property
+    def has_vector(self) -> bool:
+        """Whether the feature vector of the frozen prediction is here.
+
+        Without it the classifier must still have the vector in its buffer when the annotation
+        comes.
+        """
+        return self.frozen is not None and self.vectors.find(self.frozen.stamp) is not None
+
     def freeze(self, prediction: StampedPrediction, vector: StampedVector | None = None) -> None:
         """Hold what the operator sees; marks on another prediction are dropped.
 

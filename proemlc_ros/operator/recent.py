@@ -6,20 +6,24 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import TypeVar
 
 from proemlc_ros.classifier.records import Query, StampedVector
+
+Item = TypeVar('Item')
 
 
 class RecentVectors:
     """Feature vectors by stamp: the newest of them, and those that somebody holds.
 
-    An operator who freezes a vector holds it. It then outlives the stream of new ones, so that
-    typing may take longer than the classifier's own buffer lasts.
+    An operator who freezes a prediction holds its vector. The vector then outlives the stream of
+    new ones, so that typing may take longer than the classifier's own buffer lasts. A vector may
+    arrive after its prediction, and be held before it is here.
 
     Args:
         max_count: vectors of the stream that are kept.
         max_bytes: of their values, for very wide vectors.
-        max_held: vectors held at once by all operators; the oldest is dropped first.
+        max_held: vectors held or awaited at once by all operators; the oldest is dropped first.
     """
 
     def __init__(self, max_count: int = 600, max_bytes: int = 64_000_000,
@@ -29,6 +33,7 @@ class RecentVectors:
         self._max_held = max_held
         self._stream: OrderedDict[int, StampedVector] = OrderedDict()
         self._held: OrderedDict[int, StampedVector] = OrderedDict()
+        self._awaited: OrderedDict[int, None] = OrderedDict()
         self._bytes = 0
 
     def add(self, vector: StampedVector) -> None:
@@ -41,9 +46,11 @@ class RecentVectors:
         while len(self._stream) > self._max_count or self._bytes > self._max_bytes:
             _, dropped = self._stream.popitem(last=False)
             self._bytes -= dropped.data.nbytes
+        if vector.stamp in self._awaited:
+            self.hold(vector.stamp, vector)
 
     def hold(self, stamp: int, vector: StampedVector | None = None) -> bool:
-        """Keep a vector for an answer; return whether it is known.
+        """Keep a vector for an answer, now or when it arrives; return whether it is known.
 
         Args:
             stamp: of the vector, in nanoseconds.
@@ -51,16 +58,21 @@ class RecentVectors:
         """
         found = vector or self.find(stamp)
         if found is None:
+            self._keep(self._awaited, stamp, None)
             return False
-        self._held.pop(stamp, None)
-        self._held[stamp] = found
-        if len(self._held) > self._max_held:
-            self._held.popitem(last=False)
+        self._awaited.pop(stamp, None)
+        self._keep(self._held, stamp, found)
         return True
 
     def find(self, stamp: int) -> StampedVector | None:
         """Return the vector of a stamp, or None where it is no longer kept."""
         return self._held.get(stamp) or self._stream.get(stamp)
+
+    def _keep(self, kept: OrderedDict[int, Item], stamp: int, item: Item) -> None:
+        kept.pop(stamp, None)
+        kept[stamp] = item
+        if len(kept) > self._max_held:
+            kept.popitem(last=False)
 
 
 class QueryQueue:

@@ -171,9 +171,13 @@ class Page:
             self.errors.append(f'{message.type}: {message.text}')
 
     def ready(self):
-        """Wait until predictions come in."""
+        """Wait until predictions and pictures come in.
+
+        The player announces its vectors before its pictures: the dashboard receives both then.
+        """
         self.expect('#connection', '^connected')
         self.wait_stamp(1)
+        self.page.wait_for_selector('#camera[data-picture=yes]')
         return self
 
     def expect(self, selector, text):

@@ -35,7 +35,17 @@ def open_terminal(stand):
     stand.listener.wait_connected()
     newest = clock(stand.listener.newest())
     wait_until(lambda: opened.wait_for(r'LIVE +(\S+)')[1] > newest, 'a newer prediction')
+    wait_until(lambda: receives_vectors(opened), 'feature vectors')
     return opened
+
+
+def receives_vectors(terminal):
+    """Freeze, return whether the feature vector is there, and go back to live."""
+    terminal.send(' ')
+    received = 'no features' not in terminal.wait_for('FROZEN.*unmarked labels')[0]
+    terminal.send('\x1b')
+    terminal.wait_for('LIVE')
+    return received
 
 
 def clock(stamp):

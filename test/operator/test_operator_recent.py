@@ -29,6 +29,23 @@ def test_vector_with_the_same_stamp_counts_once():
     assert vectors.find(1) is not None
 
 
+def test_vector_that_arrives_after_it_was_held_outlives_the_stream():
+    vectors = RecentVectors(max_count=2, max_held=2)
+    assert not vectors.hold(5)
+    for stamp in (5, 6, 7, 8):
+        vectors.add(vector(stamp))
+    assert vectors.find(5).data.tolist() == [5, 5, 5] and vectors.find(6) is None
+
+
+def test_awaited_vectors_are_bounded():
+    vectors = RecentVectors(max_count=1, max_held=2)
+    for stamp in (1, 2, 3):
+        vectors.hold(stamp)
+    for stamp in (1, 2, 3, 4):
+        vectors.add(vector(stamp))
+    assert vectors.find(1) is None and vectors.find(2) is not None
+
+
 def test_query_queue_drops_the_oldest_and_settles_by_stamp():
     queue = QueryQueue(max_count=2)
     for stamp in (1, 2, 3):

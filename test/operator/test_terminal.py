@@ -76,6 +76,16 @@ def test_label_key_freezes_what_is_on_the_screen_and_enter_teaches_it(terminal):
     assert console.draft.frozen is None and 'learnt: cup, spoon' in console.commands.message
 
 
+def test_frozen_prediction_without_its_vector_is_marked(terminal):
+    console, layout = terminal
+    console.view.on_prediction(StampedPrediction(2000, (), np.zeros(3, np.float32), 0.5, 1), 0.0)
+    layout.lines(20, 100, 0.0)
+    type_in(console, ' ')
+    assert 'no features yet' in text(layout.lines(20, 100, 0.0))
+    console.view.on_vector(vector(2000))
+    assert 'no features' not in text(layout.lines(20, 100, 0.0))
+
+
 def test_second_press_marks_as_absent(terminal):
     console, layout = terminal
     type_in(console, '2', '2')

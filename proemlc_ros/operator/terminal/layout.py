@@ -81,8 +81,9 @@ class Layout:
             return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty)]
         rest = 'absent' if draft.complete else 'unknown'
         word = ' ASKED ' if console.answering else ' FROZEN'
-        return [('mark', word), ('plain', f' {clock(shown.stamp)}'), ('dim', novelty),
-                ('plain', f'   unmarked labels: {rest}')]
+        missing = '' if draft.has_vector else '   no features yet'
+        return [('mark', word), ('plain', f' {clock(shown.stamp)}'), ('bad', missing),
+                ('dim', novelty), ('plain', f'   unmarked labels: {rest}')]
 
     def _predicted(self, shown: StampedPrediction | None) -> Line:
         if shown is None:
