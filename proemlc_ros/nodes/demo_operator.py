@@ -53,6 +53,7 @@ class DemoOperator(Node, RunnableNode):
         self._log = RunLog(Path(values.output), self._curriculum)
         self._known: tuple[str, ...] = ()
         self._vectors: dict[int, FeatureVector] = {}
+        self._warmed_up = {'features': False, 'predictions': False}
         self._last_prediction = 0.0
         self._change: Future = Future()
         self._camera = self.create_client(Trigger, 'camera/start')
@@ -118,22 +119,27 @@ class DemoOperator(Node, RunnableNode):
         self._wake()
 
     def _on_features(self, message: FeatureVector) -> None:
-        self._vectors[self._timetable.number(stamp_of(message.header))] = message
+        number = self._timetable.number(stamp_of(message.header))
+        if number < 0:
+            self._warmed_up['features'] = True
+        else:
+            self._vectors[number] = message
 
     def _on_prediction(self, message: Prediction) -> None:
         self._last_prediction = time.monotonic()
         number = self._timetable.number(stamp_of(message.header))
-        self._script.on_prediction(
-            number, tuple(message.labels), self._known, self._log.seconds())
+        if number < 0:
+            self._warmed_up['predictions'] = True
+        else:
+            self._script.on_prediction(
+                number, tuple(message.labels), self._known, self._log.seconds())
         self._wake()
 
     def _connected(self) -> bool:
+        """Return whether the services are there, and warm-up pictures came the whole way."""
         clients = (self._camera, self._annotate, self._undo, self._predict, self._save)
         return (all(client.service_is_ready() for client in clients)
-                and self.count_subscribers('camera/image_raw') > 0
-                and self.count_publishers('proemlc/predictions') > 0
-                and self.count_publishers('proemlc/features') > 0
-                and self.count_subscribers('proemlc/features') > 1)
+                and all(self._warmed_up.values()))
 
     def _silent(self) -> bool:
         return time.monotonic() - self._last_prediction > SILENCE

@@ -21,7 +21,8 @@ def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_proces
     demo = start_process('proemlc', 'demo', '--output', folder)
     assert demo.wait(600) == 0, demo.output
     curriculum, run = Curriculum(), read_run(folder)
-    # A lossy topic on a busy machine may lose a few pictures, never an annotation.
+    # The stream begins when all nodes are connected. A lossy topic on a busy machine may lose a
+    # few pictures, never an annotation.
     assert len(run.records) > 0.9 * len(curriculum.pictures)
     assert run.rejections == []
     losses = StreamLosses(curriculum, run.records)
