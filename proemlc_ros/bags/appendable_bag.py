@@ -3,7 +3,8 @@
 """A bag that grows for years: appended durably, split into files, repaired on opening.
 
 Messages are numbered from 1 on, through all files, in the order in which they were written; their
-timestamps rise strictly, so that readers which sort by time see the same order.
+timestamps rise strictly, so that readers which sort by time see the same order. Each has a record
+beside it that proves it, see entry_proof.py.
 """
 
 from __future__ import annotations
@@ -11,45 +12,88 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
+from proemlc_ros.bags.entry_proof import Judge, Row, digest_of, records_of
+from proemlc_ros.bags.journal_file import (
+    FileReport,
+    Pair,
+    Salvage,
+    open_examined,
+    rebuild,
+    salvage,
+)
 from proemlc_ros.bags.metadata import BagTopic, FileSummary, write_metadata
-from proemlc_ros.bags.recovery import recover_in_place
-from proemlc_ros.bags.sqlite_file import Row, SqliteFile
+from proemlc_ros.bags.rollback_file import set_stale_logs_aside
+from proemlc_ros.bags.sqlite_file import SqliteFile
+from proemlc_ros.classifier.journal_protocol import numbers_in_words
 
 
 class AppendableBag:
     """A bag that is open for appending; one process at a time, one thread at a time.
 
+    Opening repairs what is damaged. Where the disk does not allow that, or any writing, the bag
+    can be read as far as possible, and `problem` tells why nothing can be appended.
+
     Args:
         folder: folder of the bag; made where it does not exist.
+        types: message types of the topics.
         new_topics: returns the topics of a new bag.
-        is_valid: tells whether a row recovered from a damaged file can be trusted.
+        is_valid: tells whether a message without a record is whole.
         max_file_bytes: size above which a new file is begun.
 
     Attributes:
+        problem: why nothing can be appended, in words; empty where it can.
         repairs: what was repaired on opening, in words.
-
-    Raises:
-        OSError, sqlite3.Error: the folder cannot be written or read.
+        reports: what was found in each file on opening.
+        gaps: numbers up to the last one that no file had then.
     """
 
-    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[BagTopic]],
-                 is_valid: Callable[[Row], bool], max_file_bytes: int) -> None:
+    def __init__(self, folder: Path, types: Sequence[str],
+                 new_topics: Callable[[], Sequence[BagTopic]], is_valid: Callable[[Row], bool],
+                 max_file_bytes: int) -> None:
         self.folder = folder
+        self.types = list(types)
         self.max_file_bytes = max_file_bytes
+        self.problem = ''
         self.repairs: list[str] = []
+        self.reports: list[FileReport] = []
         self._is_valid = is_valid
-        folder.mkdir(parents=True, exist_ok=True)
+        self._new_topics = new_topics
+        self._known_topics: list[BagTopic] = []
+        self._closed: list[FileSummary] = []
+        self._live: FileSummary | None = None
+        self._file: SqliteFile | None = None
+        # Of files that could not be repaired on this disk, by name.
+        self._salvaged: dict[str, list[Pair]] = {}
+        self._last_id = 0
+        self._last_time = 0
+        self._chain: bytes | None = None
+        try:
+            self._open()
+        except (OSError, sqlite3.Error) as error:
+            self._block(error)
+        self.gaps = self._find_gaps()
+
+    def _open(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths()
-        self.topics = self._known_topics(paths) or list(new_topics())
-        self._closed = [self._closed_summary(path) for path in paths[:-1]]
-        path = paths[-1] if paths else self._path(0)
-        self._file = self._open(path) if paths else SqliteFile.create(path, self.topics)
-        self._live = self._file.summary()
-        self._last_id = max([self._live.last_id, *(file.last_id for file in self._closed)])
-        self._last_time = max([0, *(file.last_time or 0 for file in self.files)])
+        self._known_topics = _topics_in(paths, self.types)
+        for path in paths:
+            self._take_in(path, live=path == paths[-1])
+        if not paths:
+            self._file = SqliteFile.create(self._path(0), self.topics)
+            self._live = FileSummary(self._file.path.name)
         self.write_metadata()
+
+    @property
+    def topics(self) -> list[BagTopic]:
+        """Topics of the bag."""
+        if not self._known_topics:
+            self._known_topics = list(self._new_topics())
+        return self._known_topics
 
     @property
     def last_id(self) -> int:
@@ -57,65 +101,75 @@ class AppendableBag:
         return self._last_id
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether it is not known what the last append has written."""
+        return self._file is None
+
+    @property
     def files(self) -> list[FileSummary]:
         """What each file holds, oldest first."""
-        return [*self._closed, self._live]
+        return [*self._closed, *([] if self._live is None else [self._live])]
 
-    def append(self, messages: Sequence[tuple[int, bytes]], now: int) -> list[int]:
+    # ----- writing -----
+
+    def append(self, messages: Sequence[tuple[int, bytes]], now: int,
+               references: Sequence[str] | None = None) -> list[int]:
         """Write messages in one transaction; they are on the disk when this returns.
 
         Args:
             messages: index of the topic and CDR bytes of each.
             now: nanoseconds since the epoch.
+            references: kept with the messages, one each; None: empty ones.
 
         Returns:
             The messages' numbers.
 
         Raises:
-            OSError, sqlite3.Error: nothing was written.
+            OSError, sqlite3.Error: nothing was written, unless the bag is `in_doubt`: then
+                what was written is withdrawn before the next message.
         """
         if not messages:
             return []
-        if self._file.size() > self.max_file_bytes:
-            self._begin_next_file()
+        file = self._file or self._reopen()
+        if file.size() > self.max_file_bytes:
+            file = self.begin_file()
         start = max(now, self._last_time + 1)
         rows: list[Row] = [(self._last_id + 1 + offset, index + 1, start + offset, data)
                            for offset, (index, data) in enumerate(messages)]
-        self._file.append(rows)
-        live = self._live
-        live.first_time = start if live.first_time is None else live.first_time
-        self._last_id, _, self._last_time, _ = rows[-1]
-        live.last_id, live.last_time = self._last_id, self._last_time
-        for index, _ in messages:
-            name = self.topics[index].name
-            live.counts[name] = live.counts.get(name, 0) + 1
+        records = records_of(rows, references or [''] * len(rows), self._chain)
+        try:
+            file.append(rows, records)
+        except (OSError, sqlite3.Error):
+            # The error may have come behind the commit.
+            file.close()
+            self._file = None
+            self._file = SqliteFile(file.path)
+            if self._file.row(rows[-1][0]) != rows[-1]:
+                raise
+        self._note(rows)
+        self._chain = records[-1].chain
         return [row[0] for row in rows]
 
-    def rows(self, after: int = 0) -> Iterator[Row]:
-        """Yield the rows with a number above `after`, oldest first."""
-        for summary in self._closed:
-            if summary.last_id > after:
-                file = SqliteFile(self.folder / summary.path)
-                try:
-                    yield from file.rows(after)
-                finally:
-                    file.close()
-        yield from self._file.rows(after)
-
-    def row(self, number: int) -> Row | None:
-        """Return one row; None where it is gone."""
-        for summary in self._closed:
-            if summary.last_id >= number:
-                file = SqliteFile(self.folder / summary.path)
-                try:
-                    return file.row(number)
-                finally:
-                    file.close()
-        return self._file.row(number)
+    def begin_file(self) -> SqliteFile:
+        """Begin the next file."""
+        if self._file is None or self._live is None:
+            raise FileNotFoundError(f'no file of {self.folder} is open')
+        number = int(self._file.path.stem.rpartition('_')[2]) + 1
+        following = SqliteFile.create(self._path(number), self.topics)
+        try:
+            self._file.store_summary(self._live)
+        except sqlite3.Error:
+            pass  # For other readers, which can do without.
+        self._file.close()
+        self._closed.append(self._live)
+        self._file, self._live = following, FileSummary(following.path.name)
+        self.write_metadata()
+        return following
 
     def continue_after(self, number: int) -> None:
         """Number new messages above this."""
-        self._last_id = max(self._last_id, number)
+        if number > self._last_id:
+            self._last_id, self._chain = number, None
 
     def drop_oldest(self, max_bytes: int, up_to: int) -> int:
         """Delete the oldest files while the bag is larger than it may be.
@@ -145,9 +199,64 @@ class AppendableBag:
     def close(self) -> None:
         """Write the metadata and close the bag; no message depends on it."""
         try:
-            self.write_metadata()
+            if not self.problem:
+                self.write_metadata()
         finally:
-            self._file.close()
+            if self._file is not None:
+                self._file.close()
+
+    # ----- reading -----
+
+    def entries(self, after: int = 0) -> Iterator[Pair]:
+        """Yield the messages with a number above `after` that prove themselves, oldest first."""
+        for summary in self.files:
+            if summary.last_id > after or summary is self._live:
+                for pair in self._pairs(summary, after):
+                    row, record = pair
+                    if record is None or digest_of(row, record.reference) == record.digest:
+                        yield pair
+
+    def entry(self, number: int) -> Pair | None:
+        """Return one message; None where it is gone."""
+        pair = next(self.entries(number - 1), None)
+        return None if pair is None or pair[0][0] != number else pair
+
+    def _pairs(self, summary: FileSummary, after: int) -> Iterator[Pair]:
+        if summary.path in self._salvaged:
+            yield from (pair for pair in self._salvaged[summary.path] if pair[0][0] > after)
+        elif summary is self._live:
+            if self._file is not None:
+                yield from _present(self._file, after)
+        else:
+            with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
+                yield from _present(file, after)
+
+    # ----- inside -----
+
+    def _note(self, rows: Sequence[Row]) -> None:
+        live = self._live
+        if live is None:
+            return
+        live.first_time = rows[0][2] if live.first_time is None else live.first_time
+        self._last_id, _, self._last_time, _ = rows[-1]
+        live.last_id, live.last_time = self._last_id, self._last_time
+        for _, topic, _, _ in rows:
+            name = self.topics[topic - 1].name
+            live.counts[name] = live.counts.get(name, 0) + 1
+
+    def _reopen(self) -> SqliteFile:
+        """Open the file again of which it is not known what it holds, and withdraw the rest."""
+        if self._live is None:
+            raise FileNotFoundError(f'no file of {self.folder} is open')
+        file = SqliteFile(self.folder / self._live.path)
+        try:
+            if next(file.rows(self._last_id), None) is not None:
+                file.withdraw(self._last_id)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        return file
 
     def _path(self, number: int) -> Path:
         return self.folder / f'{self.folder.name}_{number}.db3'
@@ -158,46 +267,80 @@ class AppendableBag:
                     if (found := pattern.fullmatch(path.name))]
         return [path for _, path in sorted(numbered)]
 
-    def _known_topics(self, paths: Sequence[Path]) -> list[BagTopic]:
-        for path in reversed(paths):
+    def _block(self, error: Exception) -> None:
+        self.problem = self.problem or str(error)
+
+    def _find_gaps(self) -> list[range]:
+        held = [part for report in self.reports for part in report.numbers]
+        ends = [range(1), *held, range(self._last_id + 1, self._last_id + 2)]
+        return [range(first.stop, second.start) for first, second in pairwise(ends)
+                if first.stop < second.start]
+
+    def _take_in(self, path: Path, live: bool) -> None:
+        """Examine a file, repair it if need be, and go on behind it."""
+        after, chain = self._last_id, self._chain
+
+        def judge() -> Judge:
+            return Judge(after, chain, self._is_valid)
+
+        file, judging = None, judge()
+        try:
+            self.repairs += set_stale_logs_aside(path)
+            file, report, judging = open_examined(path, judge, self.types)
+        except (OSError, sqlite3.Error) as error:
+            self._block(error)
+            report = FileReport(path.name, f'it cannot be opened ({error})')
+        if file is None or report.needs_repair:
+            if file is not None:
+                file.close()
+            judging = judge()
+            salvaged = salvage(path, judging, report.problem or 'entries in it are damaged')
+            report = salvaged.report
+            file = self._repaired(path, salvaged)
+        self.reports.append(report)
+        summary = report.summary(self.topics, judging.last)
+        self._last_id, self._chain = judging.last, judging.chain
+        self._last_time = max(self._last_time, report.last_time or 0)
+        if live:
+            self._file, self._live = file, summary
+        else:
+            self._closed.append(summary)
+            if file is not None:
+                file.close()
+
+    def _repaired(self, path: Path, salvaged: Salvage) -> SqliteFile | None:
+        words = _what_was_salvaged(salvaged.report)
+        if not self.problem:
             try:
-                file = SqliteFile(path)
-                try:
-                    topics = file.topics()
-                finally:
-                    file.close()
-            except sqlite3.DatabaseError:
-                continue
-            if topics:
-                return topics
-        return []
+                kept = rebuild(path, self.topics, salvaged)
+                self.repairs.append(f'{words}; the damaged file is kept as {kept.name}')
+                return SqliteFile(path)
+            except (OSError, sqlite3.Error) as error:
+                self._block(error)
+        self._salvaged[path.name] = salvaged.pairs
+        self.repairs.append(f'{words}; it cannot be repaired on this disk now ({self.problem})')
+        return None
 
-    def _open(self, path: Path) -> SqliteFile:
+
+def _what_was_salvaged(report: FileReport) -> str:
+    lost = sorted({*report.refuted, *report.missing})
+    gone = f'entries {numbers_in_words(lost)} are lost' if lost else 'no entry is known to be lost'
+    return (f'{report.name} was damaged: {report.problem}; {report.usable} messages recovered, '
+            f'{gone}')
+
+
+def _present(file: SqliteFile, after: int) -> Iterator[Pair]:
+    return ((row, record) for row, record in file.entries(after) if row is not None)
+
+
+def _topics_in(paths: Sequence[Path], types: list[str]) -> list[BagTopic]:
+    """Return the topics of the newest file whose list of them is whole."""
+    for path in reversed(paths):
         try:
-            file = SqliteFile(path)
-            if file.is_sound():
-                return file
-            file.close()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # Locked, not readable, disk failing: not a matter of content.
-        count = recover_in_place(path, self.topics, self._is_valid)
-        self.repairs.append(f'{path.name} was damaged: {count} messages recovered, the damaged '
-                            f'file is kept as {path.name}.damaged')
-        return SqliteFile(path)
-
-    def _closed_summary(self, path: Path) -> FileSummary:
-        file = self._open(path)
-        try:
-            return file.summary(final=True)
-        finally:
-            file.close()
-
-    def _begin_next_file(self) -> None:
-        number = int(self._file.path.stem.rpartition('_')[2]) + 1
-        following = SqliteFile.create(self._path(number), self.topics)
-        self._file.store_summary(self._live)
-        self._file.close()
-        self._closed.append(self._live)
-        self._file, self._live = following, FileSummary(following.path.name)
-        self.write_metadata()
+            with closing(SqliteFile(path, read_only=True)) as file:
+                topics = file.topics()
+        except Exception:  # Damaged content raises what it likes.
+            continue
+        if [topic.type for topic in topics] == types:
+            return topics
+    return []
