@@ -48,7 +48,7 @@ class AppendableBag:
         problem: why nothing can be appended, in words; empty where it can.
         repairs: what was repaired on opening, in words.
         reports: what was found in each file on opening.
-        gaps: numbers up to the last one that no file had then.
+        gaps: numbers that no file had then, or has been dropped since.
     """
 
     def __init__(self, folder: Path, types: Sequence[str],
@@ -184,8 +184,11 @@ class AppendableBag:
         dropped = 0
         total = sum((self.folder / file.path).stat().st_size for file in self.files)
         while self._closed and total > max_bytes and self._closed[0].last_id <= up_to:
-            path = self.folder / self._closed.pop(0).path
+            summary = self._closed.pop(0)
+            path = self.folder / summary.path
             total -= path.stat().st_size
+            self.gaps = [range(1, summary.last_id + 1),
+                         *(gap for gap in self.gaps if gap.start > summary.last_id)]
             # The list first: a bag may lack a file that it does not list.
             self.write_metadata()
             path.unlink()

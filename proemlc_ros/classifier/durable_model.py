@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proemlc_ros.classifier.journal_protocol import JournalProtocol
+from proemlc_ros.classifier.attachments import names_content
+from proemlc_ros.classifier.journal_protocol import EntryProtocol, JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory, Snapshots
+from proemlc_ros.classifier.rebuild import rebuild, undo_reference
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.replay import Replay, ReplayReport
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -20,9 +23,12 @@ from proemlc_ros.errors import (
     JournalError,
     LabelExistsError,
     LabelRejectedError,
+    ModelDirectoryError,
+    ModelFileError,
     ProEMLCError,
     UndoError,
     UnknownLabelError,
+    UnlearnError,
 )
 
 
@@ -55,11 +61,13 @@ class DurableModel:
         journal: of everything learnt.
         limits: bounds on labels and vectors.
         clock: nanoseconds since the epoch.
+        on_warning: called with what went wrong though the change itself was done, in words.
     """
 
     def __init__(self, model: VersionedModel, new_learner: Callable[[], ProEMLC],
                  directory: ModelDirectory, journal: JournalProtocol,
-                 limits: Limits | None = None, clock: Callable[[], int] = time.time_ns) -> None:
+                 limits: Limits | None = None, clock: Callable[[], int] = time.time_ns,
+                 on_warning: Callable[[str], None] = lambda text: None) -> None:
         self.model = model
         self.directory = directory
         self.journal = journal
@@ -67,7 +75,9 @@ class DurableModel:
         self.position = 0
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
+        self.reset_is_due = False
         self._clock = clock
+        self._on_warning = on_warning
         self.lock = threading.RLock()
 
     # ----- learning -----
@@ -93,6 +103,8 @@ class DurableModel:
                     validated.append(error)
             accepted = [item for item in validated if isinstance(item, Annotation)]
             try:
+                if accepted:
+                    self._catch_up()
                 numbers = iter(self.journal.append(accepted))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
@@ -100,20 +112,39 @@ class DurableModel:
                     for item in validated]
 
     def undo(self) -> Annotation:
-        """Unlearn the last annotation.
+        """Unlearn the last annotation, as if it had never been learnt.
+
+        Where that would leave rounding errors, the model is built again from a snapshot and the
+        journal, which takes longer.
 
         Returns:
             The annotation.
 
         Raises:
-            UndoError: none is left.
-            UnlearnError, JournalError: the model is as before.
+            UndoError: none is left, or it cannot be undone accurately; the model is as before.
+            JournalError: the model is as before.
         """
         with self.lock:
-            if not len(self.model.undo_stack):
-                raise UndoError('no annotation is left that can be undone')
-            self._journal(EventKind.UNDO)
-            return self.model.undo()
+            self._catch_up()
+            try:
+                learner = self.model.unlearnt()
+            except UnlearnError as error:
+                learner = self._built_again(error)
+            number = self.model.undo_stack.last.number
+            self._journal(EventKind.UNDO, undo_reference(number))
+            return self.model.undo(learner)
+
+    def _built_again(self, reason: UnlearnError) -> ProEMLC:
+        """Return a learner that has not learnt the last annotation, from snapshot and journal."""
+        number, began = self.model.undo_stack.last.number, time.monotonic()
+        learner = rebuild(self, number, self.position)
+        if learner.samples != self.model.learner.samples - 1:
+            raise UndoError(
+                f'annotation {number} cannot be undone: {reason}; and the journal gives a model '
+                f'of {learner.samples} samples where {self.model.learner.samples - 1} are due')
+        self._on_warning(f'annotation {number} was undone by building the model again, in '
+                         f'{time.monotonic() - began:.2f} s: {reason}')
+        return learner
 
     def rename(self, label: str, new_label: str) -> Event:
         """Give a label another name.
@@ -125,11 +156,12 @@ class DurableModel:
             UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             self._require(label)
             new_label, = validate_names([new_label], self.limits)
             if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            event = self._journal(EventKind.RENAME, label=label, new_label=new_label)
+            event = self._journal(EventKind.RENAME, '', label=label, new_label=new_label)
             self.model.rename(label, new_label)
             return event
 
@@ -143,8 +175,9 @@ class DurableModel:
             UnknownLabelError, JournalError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             self._require(label)
-            event = self._journal(EventKind.REMOVE, label=label)
+            event = self._journal(EventKind.REMOVE, '', label=label)
             self.model.remove(label)
             return event
 
@@ -158,19 +191,22 @@ class DurableModel:
             JournalError, OSError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             kept = None
             if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
                 self.model.learner.save(kept, extra=self._file_extra())
             self._journal(EventKind.RESET)
             self.model.replace(self.new_learner())
-            self.snapshot()
+            self._try_snapshot()
             return kept
 
     # ----- files -----
 
     def load(self, name: str) -> Path:
         """Replace the model by one of the model directory.
+
+        The journal keeps the content of the file, since the file may change.
 
         Args:
             name: of the file.
@@ -180,12 +216,31 @@ class DurableModel:
                 running model is untouched.
         """
         with self.lock:
+            self._catch_up()
             path = self.directory.existing(name)
-            learner = self.read_model(path)
-            self._journal(EventKind.LOAD, file_name=path.name)
+            reference = self.journal.attachments.add(path)
+            learner = self.read_model(self.journal.attachments.find(reference), path.name)
+            self._journal(EventKind.LOAD, reference, file_name=path.name)
             self.model.replace(learner)
-            self.snapshot()
+            self._try_snapshot()
             return path
+
+    def loaded_again(self, entry: EntryProtocol) -> ProEMLC:
+        """Return the model that a journal entry loaded; no limit rejects what was accepted once.
+
+        Raises:
+            ModelDirectoryError: its content is gone or damaged.
+        """
+        name = entry.record.file_name if isinstance(entry.record, Event) else ''
+        try:
+            if names_content(entry.reference):
+                path = self.journal.attachments.find(entry.reference)
+            else:  # An earlier version wrote it, by name alone.
+                path = self.directory.existing(name)
+            return ProEMLC.load(path, max_bytes=max(self.directory.max_file_bytes,
+                                                    path.stat().st_size))
+        except (ModelFileError, OSError) as error:
+            raise ModelDirectoryError(f'{name}: {error}') from error
 
     def save(self, name: str) -> Path:
         """Write the model to a file of the model directory.
@@ -216,9 +271,25 @@ class DurableModel:
             learner = self.model.learner.copy()
             extra = {**self.model.to_extra(), 'position': self.position}
         self.snapshots.write(learner, extra)
+        if self.journal.over_limit:
+            # Once both snapshots hold the oldest files, these can go.
+            self.snapshots.write(learner, extra)
 
-    def read_model(self, path: Path) -> ProEMLC:
-        """Return the model of a file.
+    def compact(self) -> None:
+        """Write a pair of snapshots, then drop the journal entries that both hold.
+
+        What was dropped cannot be undone after a restart.
+
+        Raises:
+            OSError, JournalError: nothing is gone that the snapshots do not hold.
+        """
+        with self.lock:
+            self.snapshot()
+            self.snapshot()
+            self.journal.compact(self.snapshots.oldest_position)
+
+    def read_model(self, path: Path, name: str = '') -> ProEMLC:
+        """Return the model of a file; name: for errors, where it is not the file's own.
 
         Its names are taken as they are: an earlier version may have had another label rule.
 
@@ -229,7 +300,7 @@ class DurableModel:
         learner = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
         if len(learner.labels) > self.limits.max_labels:
             raise LabelRejectedError(
-                'too_many_labels', f'{path.name} has {len(learner.labels)} labels, more than '
+                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more than '
                 f'max_labels = {self.limits.max_labels} allows; raise it')
         return learner
 
@@ -248,10 +319,35 @@ class DurableModel:
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 
-    def _journal(self, kind: EventKind, **fields: str) -> Event:
+    def _journal(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
         event = Event(kind, self._clock(), **fields)
-        self.position, = self.journal.append([event])
+        self.position, = self.journal.append([event], [reference])
         return event
+
+    def _catch_up(self) -> None:
+        """Bring model and journal in step where the disk did not allow it before.
+
+        Raises:
+            JournalError: the disk still does not.
+        """
+        if not self.journal.problem and not self.reset_is_due:
+            return
+        self.journal.retry()
+        if self.journal.problem:
+            raise JournalError(self.journal.problem)
+        if self.journal.last_number > self.position:
+            # Entries that could not be read when the node started.
+            Replay(self, ReplayReport()).run()
+        if self.reset_is_due:
+            self._journal(EventKind.RESET)
+            self.model.replace(self.new_learner())
+            self.reset_is_due = False
+
+    def _try_snapshot(self) -> None:
+        try:
+            self.snapshot()
+        except (OSError, ProEMLCError) as error:
+            self._on_warning(f'cannot write the snapshot: {error}; the journal has everything')
 
     def _require(self, label: str) -> None:
         if label not in self.model.learner.labels:

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ SNAPSHOT = 'snapshot.npz'
 OLDER_SNAPSHOT = 'snapshot_older.npz'
 BEFORE_RESET = 'before_reset.npz'
 _LONGEST_NAME = 200
+# A disk that is full or read-only, or a quota.
+_NO_WRITING = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO)
 
 
 class ModelDirectory:
@@ -37,8 +42,9 @@ class ModelDirectory:
         self.path = path
         self.max_file_bytes = max_file_bytes
         self._lock = self._claim()
-        for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
-            leftover.unlink(missing_ok=True)
+        with suppress(OSError):  # On a disk that cannot be written they have to stay.
+            for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
+                leftover.unlink(missing_ok=True)
 
     @property
     def journal(self) -> Path:
@@ -96,18 +102,28 @@ class ModelDirectory:
             raise ModelDirectoryError(f'{name!r} is a link; only files of {self.path} are used')
         return path
 
-    def keep_older_snapshot(self) -> None:
-        """Keep the present snapshot under a second name, before a newer one replaces it."""
+    def keep_older_snapshot(self) -> bool:
+        """Keep the present snapshot under a second name, before a newer one replaces it.
+
+        Returns:
+            Whether it is kept.
+        """
         newest, older = self.snapshots
         temporary = older.with_name(f'.{older.name}.tmp')
         temporary.unlink(missing_ok=True)
         try:
-            os.link(newest, temporary)
+            try:
+                os.link(newest, temporary)
+            except FileNotFoundError:
+                return False  # There is none yet.
+            except OSError:  # A file system without links.
+                shutil.copyfile(newest, temporary)
             temporary.replace(older)
-        except FileNotFoundError:
-            pass  # There is none yet.
         except OSError:
-            temporary.unlink(missing_ok=True)  # A file system without links; one must do.
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            return False
+        return True
 
     def close(self) -> None:
         """Let another classifier use the folder."""
@@ -115,8 +131,7 @@ class ModelDirectory:
 
     def _claim(self) -> int:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / '.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = self._open_lock()
         except OSError as error:
             raise ModelDirectoryError(
                 f'cannot use the model directory {self.path}: {error.strerror}; set '
@@ -129,6 +144,17 @@ class ModelDirectory:
                 f'another classifier uses the model directory {self.path}; stop it, or give '
                 'this one its own model_directory') from error
         return handle
+
+    def _open_lock(self) -> int:
+        path = self.path / '.lock'
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            if error.errno not in _NO_WRITING or not self.path.is_dir():
+                raise
+            # What can be read is used; the folder itself serves as the lock.
+            return os.open(path if path.exists() else self.path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 class Snapshots:
@@ -148,7 +174,14 @@ class Snapshots:
         self._journal = journal
         self._clock = clock
         self._newest_is_whole = False
+        # Of the older snapshot; 0 where there is none, or it was not read.
+        self._older_position = 0
         self._lock = threading.Lock()
+
+    @property
+    def oldest_position(self) -> int:
+        """The last entry that every snapshot holds from which a run may have to begin."""
+        return min(self.position, self._older_position)
 
     def write(self, model: ProEMLC, extra: dict[str, Any]) -> None:
         """Write a snapshot, unless a newer one was written meanwhile.
@@ -163,12 +196,13 @@ class Snapshots:
         with self._lock:
             if extra['position'] < self.position:
                 return
-            if self._newest_is_whole:  # Else the older one is worth more.
-                self._directory.keep_older_snapshot()
+            # Where the newest is not whole, the older one is worth more.
+            if self._newest_is_whole and self._directory.keep_older_snapshot():
+                self._older_position = self.position
             model.save(self._directory.snapshots[0], extra=extra)
             self._newest_is_whole = True
             self.position, self.time = extra['position'], self._clock()
-        self._journal.checkpoint(self.position)
+        self._journal.checkpoint(self.oldest_position)
 
     def read(self, notes: list[str]) -> tuple[Path, ProEMLC] | None:
         """Return the newest snapshot that is whole, or None without any.
@@ -176,16 +210,34 @@ class Snapshots:
         Args:
             notes: gets a line for each that cannot be used.
         """
-        for path in self._directory.snapshots:
+        newest, older = self._directory.snapshots
+        for path in (newest, older):
             try:
-                model = ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
+                model = self._load(path)
                 self.time = path.stat().st_mtime_ns
             except FileNotFoundError:
                 continue
             except (ModelFileError, OSError) as error:
                 notes.append(f'{path.name} cannot be used: {error}')
                 continue
-            self._newest_is_whole = path == self._directory.snapshots[0]
-            self.position = int(model.extra.get('position', 0))
+            self._newest_is_whole = path == newest
+            self.position = position_of(model)
+            self._older_position = 0 if path == newest else self.position
             return path, model
         return None
+
+    def stored(self) -> Iterator[tuple[int, ProEMLC]]:
+        """Yield each snapshot that can be read, newest first, with its position."""
+        for path in self._directory.snapshots:
+            with suppress(ModelFileError, OSError):
+                model = self._load(path)
+                yield position_of(model), model
+
+    def _load(self, path: Path) -> ProEMLC:
+        return ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
+
+
+def position_of(model: ProEMLC) -> int:
+    """Return the last entry of the journal that a snapshot holds."""
+    position = model.extra.get('position', 0)
+    return position if isinstance(position, int) else 0
