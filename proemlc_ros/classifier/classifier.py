@@ -23,6 +23,9 @@ from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import ProEMLCError, cause_of
 
 
+# Seconds between looks at a disk that failed.
+_RETRY_PERIOD = 5.0
+
 @dataclass(frozen=True, slots=True)
 class ModelChange:
     """The result of a change that is not an annotation.
@@ -61,6 +64,7 @@ class Classifier:
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
         self._matching = threading.Lock()
+        self._next_retry = 0.0
 
     # ----- feature vectors -----
 
@@ -184,6 +188,13 @@ class Classifier:
             settled = self.matcher.expire(time.monotonic_ns())
         self._learn_settled(settled)
         self.snapshots.consider()
+        self._retry_journal()
+
+    def _retry_journal(self) -> None:
+        """Look now and then whether a disk that failed can be written again."""
+        if self.durable.journal.problem and time.monotonic() >= self._next_retry:
+            self._next_retry = time.monotonic() + _RETRY_PERIOD
+            self.learning.call(self.durable.journal.retry)
 
     def clear_buffer(self, cause: str, event: str) -> None:
         """Forget all buffered vectors and reject the annotations that wait for one.

@@ -75,7 +75,9 @@ class DurableModel:
         self.position = 0
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
+        # What could not be journalled when the node started, and has to be before anything else.
         self.reset_is_due = False
+        self.first_file = ''
         self._clock = clock
         self._on_warning = on_warning
         self.lock = threading.RLock()
@@ -330,7 +332,7 @@ class DurableModel:
         Raises:
             JournalError: the disk still does not.
         """
-        if not self.journal.problem and not self.reset_is_due:
+        if not (self.journal.problem or self.reset_is_due or self.first_file):
             return
         self.journal.retry()
         if self.journal.problem:
@@ -342,6 +344,17 @@ class DurableModel:
             self._journal(EventKind.RESET)
             self.model.replace(self.new_learner())
             self.reset_is_due = False
+        if self.first_file:
+            self._load_first_file()
+
+    def _load_first_file(self) -> None:
+        name, self.first_file = self.first_file, ''
+        try:
+            self.load(name)
+        except (ProEMLCError, OSError) as error:
+            self.first_file = name
+            raise JournalError(f'cannot journal that the model began with {name}: {error}'
+                               ) from error
 
     def _try_snapshot(self) -> None:
         try:

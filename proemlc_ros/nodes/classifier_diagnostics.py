@@ -45,6 +45,9 @@ class ClassifierDiagnostics:
                 status.message = (
                     f'{rejected - self._rejected} messages rejected in the last second')
             self._rejected = rejected
+            if problem := classifier.durable.journal.problem:
+                status.level = DiagnosticStatus.ERROR
+                status.message = f'nothing can be learnt: {problem}'
         status.values = [KeyValue(key=key, value=value) for key, value in values]
         message = DiagnosticArray(status=[status])
         message.header.stamp = stamp
@@ -72,6 +75,7 @@ class ClassifierDiagnostics:
         yield 'Clock jumps', str(classifier.jumps)
         yield 'Queries', str(statistics.queries)
         yield 'Journal entries', str(durable.journal.last_number)
+        yield 'Journal problem', durable.journal.problem or 'none'
         yield 'Journal size (MB)', f'{durable.journal.size / 1e6:.2f}'
         yield 'Journal age (s)', _age(durable.journal.last_write)
         yield 'Snapshot age (s)', _age(durable.snapshots.time)
