@@ -41,7 +41,8 @@ from proemlc_ros.errors import JournalError
 JournalRecord = Annotation | Event
 Result = TypeVar('Result')
 
-_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
+ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
+"""Message types of the entries, in the order of their topics."""
 _ROWS_AT_ONCE = 1000
 _TOPIC_ENDINGS = ('annotations', 'events')
 # What must be free for the next annotations.
@@ -103,7 +104,8 @@ class Journal:
         self.attachments = Attachments(folder / 'attachments')
 
     def _open(self) -> AppendableBag:
-        bag = AppendableBag(self.folder, _TYPES, self._new_topics, _is_valid, self._max_file_bytes)
+        bag = AppendableBag(self.folder, ENTRY_TYPES, self._new_topics, is_valid_entry,
+                            self._max_file_bytes)
         error = bag.problem or self._try_to_write()
         self.problem = self._in_words('write', error) if error else ''
         return bag
@@ -268,7 +270,7 @@ class Journal:
         if error := self._try_to_write():
             raise JournalError(self._in_words('write', error))
         last = self._bag.last_id
-        self._bag = AppendableBag(self.folder, _TYPES, self._new_topics, _is_valid,
+        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._new_topics, is_valid_entry,
                                   self._max_file_bytes)
         self._bag.continue_after(last)
         if self._bag.problem:
@@ -305,7 +307,7 @@ class Journal:
         from proemlc_ros.bags.message_types import definition_and_hash
         prefix = self._node_name.rstrip('/')
         topics = []
-        for ending, type_name in zip(_TOPIC_ENDINGS, _TYPES, strict=True):
+        for ending, type_name in zip(_TOPIC_ENDINGS, ENTRY_TYPES, strict=True):
             definition, type_hash = definition_and_hash(type_name)
             topics.append(BagTopic(f'{prefix}/{ending}', type_name, definition=definition,
                                    type_hash=type_hash))
@@ -316,7 +318,7 @@ class Journal:
             index, message = 0, annotation_message(self._messages, record)
         else:
             index, message = 1, event_message(self._messages, record)
-        return index, self._messages.serialize(message, _TYPES[index])
+        return index, self._messages.serialize(message, ENTRY_TYPES[index])
 
     def _decode(self, pair: Pair) -> JournalEntry:
         (number, topic_number, _, data), proof = pair
@@ -325,15 +327,15 @@ class Journal:
             read = read_annotation if topic_number == 1 else read_event
             record: JournalRecord | None = read(data)
             if record is None:
-                message = self._messages.deserialize(data, _TYPES[topic_number - 1])
+                message = self._messages.deserialize(data, ENTRY_TYPES[topic_number - 1])
                 record = (annotation_of if topic_number == 1 else event_of)(message)
         except Exception as error:  # Deserializers raise what they like.
             return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
         return JournalEntry(number, record, reference)
 
 
-def _is_valid(row: Row) -> bool:
-    """Tell whether a row recovered from a damaged file is a whole entry."""
+def is_valid_entry(row: Row) -> bool:
+    """Tell whether an entry without a record is whole."""
     _, topic_number, timestamp, data = row
     return (timestamp > 0 and topic_number in (1, 2)
-            and is_whole(data, _TYPES[topic_number - 1]))
+            and is_whole(data, ENTRY_TYPES[topic_number - 1]))

@@ -22,9 +22,9 @@ from proemlc_ros.classifier.validation import RateLimit, validate_vector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import ProEMLCError, cause_of
 
-
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:

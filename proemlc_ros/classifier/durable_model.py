@@ -302,8 +302,8 @@ class DurableModel:
         learner = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
         if len(learner.labels) > self.limits.max_labels:
             raise LabelRejectedError(
-                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more than '
-                f'max_labels = {self.limits.max_labels} allows; raise it')
+                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more '
+                f'than max_labels = {self.limits.max_labels} allows; raise it')
         return learner
 
     @property

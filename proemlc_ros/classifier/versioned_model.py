@@ -215,7 +215,7 @@ class VersionedModel:
 
 
 def accepted_labels(annotation: Annotation) -> SampleLabels:
-    """Return the labels of an annotation that was accepted, for the learner to take as they are."""
+    """Return the labels of an accepted annotation, for the learner to take as they are."""
     return SampleLabels(annotation.labels, annotation.absent, annotation.complete)
 
 

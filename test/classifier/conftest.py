@@ -10,7 +10,7 @@ from durable_model_stand import Opened
 
 @pytest.fixture
 def opened(tmp_path):
-    """Return a function that opens the model directory again; its `report` is that of the start."""
+    """Return a function that opens the model directory again and keeps the `report`."""
     opened_models = []
 
     def make(**limits):
