@@ -13,22 +13,13 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 
-from proemlc_ros.bags.entry_proof import Judge, Row, digest_of, records_of
-from proemlc_ros.bags.journal_file import (
-    FileReport,
-    Pair,
-    Salvage,
-    open_examined,
-    rebuild,
-    salvage,
-)
+from proemlc_ros.bags.entry_proof import Row, digest_of, records_of
+from proemlc_ros.bags.file_opener import FileOpener, topics_in
+from proemlc_ros.bags.journal_file import Pair
 from proemlc_ros.bags.metadata import BagTopic, FileSummary, write_metadata
-from proemlc_ros.bags.rollback_file import set_stale_logs_aside
 from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.journal_protocol import numbers_in_words
 
 
 class AppendableBag:
@@ -57,32 +48,32 @@ class AppendableBag:
         self.folder = folder
         self.types = list(types)
         self.max_file_bytes = max_file_bytes
-        self.problem = ''
-        self.repairs: list[str] = []
-        self.reports: list[FileReport] = []
-        self._is_valid = is_valid
         self._new_topics = new_topics
         self._known_topics: list[BagTopic] = []
         self._closed: list[FileSummary] = []
         self._live: FileSummary | None = None
         self._file: SqliteFile | None = None
-        # Of files that could not be repaired on this disk, by name.
-        self._salvaged: dict[str, list[Pair]] = {}
-        self._last_id = 0
-        self._last_time = 0
-        self._chain: bytes | None = None
+        opener = FileOpener(types, lambda: self.topics, is_valid)
         try:
-            self._open()
+            self._open(opener)
         except (OSError, sqlite3.Error) as error:
-            self._block(error)
-        self.gaps = self._find_gaps()
+            opener.block(error)
+        self.problem, self.repairs = opener.problem, opener.repairs
+        self.reports, self.gaps = opener.reports, opener.gaps()
+        self._salvaged = opener.salvaged
+        self._last_id, self._last_time = opener.last_id, opener.last_time
+        self._chain = opener.chain
 
-    def _open(self) -> None:
+    def _open(self, opener: FileOpener) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths()
-        self._known_topics = _topics_in(paths, self.types)
+        self._known_topics = topics_in(paths, self.types)
         for path in paths:
-            self._take_in(path, live=path == paths[-1])
+            if self._live is not None:
+                self._closed.append(self._live)
+            if self._file is not None:
+                self._file.close()
+            self._file, self._live = opener.open(path)
         if not paths:
             self._file = SqliteFile.create(self._path(0), self.topics)
             self._live = FileSummary(self._file.path.name)
@@ -270,80 +261,6 @@ class AppendableBag:
                     if (found := pattern.fullmatch(path.name))]
         return [path for _, path in sorted(numbered)]
 
-    def _block(self, error: Exception) -> None:
-        self.problem = self.problem or str(error)
-
-    def _find_gaps(self) -> list[range]:
-        held = [part for report in self.reports for part in report.numbers]
-        ends = [range(1), *held, range(self._last_id + 1, self._last_id + 2)]
-        return [range(first.stop, second.start) for first, second in pairwise(ends)
-                if first.stop < second.start]
-
-    def _take_in(self, path: Path, live: bool) -> None:
-        """Examine a file, repair it if need be, and go on behind it."""
-        after, chain = self._last_id, self._chain
-
-        def judge() -> Judge:
-            return Judge(after, chain, self._is_valid)
-
-        file, judging = None, judge()
-        try:
-            self.repairs += set_stale_logs_aside(path)
-            file, report, judging = open_examined(path, judge, self.types)
-        except (OSError, sqlite3.Error) as error:
-            self._block(error)
-            report = FileReport(path.name, f'it cannot be opened ({error})')
-        if file is None or report.needs_repair:
-            if file is not None:
-                file.close()
-            judging = judge()
-            salvaged = salvage(path, judging, report.problem or 'entries in it are damaged')
-            report = salvaged.report
-            file = self._repaired(path, salvaged)
-        self.reports.append(report)
-        summary = report.summary(self.topics, judging.last)
-        self._last_id, self._chain = judging.last, judging.chain
-        self._last_time = max(self._last_time, report.last_time or 0)
-        if live:
-            self._file, self._live = file, summary
-        else:
-            self._closed.append(summary)
-            if file is not None:
-                file.close()
-
-    def _repaired(self, path: Path, salvaged: Salvage) -> SqliteFile | None:
-        words = _what_was_salvaged(salvaged.report)
-        if not self.problem:
-            try:
-                kept = rebuild(path, self.topics, salvaged)
-                self.repairs.append(f'{words}; the damaged file is kept as {kept.name}')
-                return SqliteFile(path)
-            except (OSError, sqlite3.Error) as error:
-                self._block(error)
-        self._salvaged[path.name] = salvaged.pairs
-        self.repairs.append(f'{words}; it cannot be repaired on this disk now ({self.problem})')
-        return None
-
-
-def _what_was_salvaged(report: FileReport) -> str:
-    lost = sorted({*report.refuted, *report.missing})
-    gone = f'entries {numbers_in_words(lost)} are lost' if lost else 'no entry is known to be lost'
-    return (f'{report.name} was damaged: {report.problem}; {report.usable} messages recovered, '
-            f'{gone}')
-
 
 def _present(file: SqliteFile, after: int) -> Iterator[Pair]:
     return ((row, record) for row, record in file.entries(after) if row is not None)
-
-
-def _topics_in(paths: Sequence[Path], types: list[str]) -> list[BagTopic]:
-    """Return the topics of the newest file whose list of them is whole."""
-    for path in reversed(paths):
-        try:
-            with closing(SqliteFile(path, read_only=True)) as file:
-                topics = file.topics()
-        except Exception:  # Damaged content raises what it likes.
-            continue
-        if [topic.type for topic in topics] == types:
-            return topics
-    return []

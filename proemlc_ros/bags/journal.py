@@ -14,56 +14,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from proemlc_ros.bags.appendable_bag import AppendableBag
-from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event
-from proemlc_ros.bags.entry_proof import Row
-from proemlc_ros.bags.journal_file import FileReport, Pair
-from proemlc_ros.bags.metadata import BagTopic
-from proemlc_ros.classifier.attachments import Attachments, names_content
-from proemlc_ros.classifier.records import Annotation, Event
-from proemlc_ros.conversions import (
-    ANNOTATION_TYPE,
-    EVENT_TYPE,
-    MessageFactory,
-    annotation_message,
-    annotation_of,
-    event_message,
-    event_of,
+from proemlc_ros.bags.journal_entries import (
+    ENTRY_TYPES,
+    EntryCodec,
+    JournalEntry,
+    JournalRecord,
+    is_valid_entry,
 )
+from proemlc_ros.bags.journal_file import FileReport, Pair
+from proemlc_ros.classifier.attachments import Attachments, names_content
+from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.errors import JournalError
 
-JournalRecord = Annotation | Event
 Result = TypeVar('Result')
 
-ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
-"""Message types of the entries, in the order of their topics."""
 _ROWS_AT_ONCE = 1000
-_TOPIC_ENDINGS = ('annotations', 'events')
 # What must be free for the next annotations.
 _PROBE_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One entry of the journal.
-
-    Args:
-        number: position, from 1 on.
-        record: the annotation or event; None where it cannot be read.
-        reference: what an event refers to outside the journal; empty for most entries.
-        error: why it cannot be read, in words.
-    """
-
-    number: int
-    record: JournalRecord | None
-    reference: str = ''
-    error: str = ''
 
 
 class Journal:
@@ -94,8 +67,7 @@ class Journal:
         self.max_bytes = max_bytes
         self.last_write: int | None = None
         self.problem = ''
-        self._messages = messages
-        self._node_name = node_name
+        self._codec = EntryCodec(messages, node_name)
         self._clock = clock
         self._lock = threading.Lock()
         # Several files, so that the oldest can go.
@@ -104,7 +76,7 @@ class Journal:
         self.attachments = Attachments(folder / 'attachments')
 
     def _open(self) -> AppendableBag:
-        bag = AppendableBag(self.folder, ENTRY_TYPES, self._new_topics, is_valid_entry,
+        bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
                             self._max_file_bytes)
         error = bag.problem or self._try_to_write()
         self.problem = self._in_words('write', error) if error else ''
@@ -156,7 +128,7 @@ class Journal:
             JournalError: nothing was written, for instance because the disk is full; or it
                 cannot be told, and what was written is withdrawn before the next record.
         """
-        rows = [self._encode(record) for record in records]
+        rows = [self._codec.encode(record) for record in records]
         with self._lock:
             self._make_writable()
             now = self._clock()
@@ -196,7 +168,7 @@ class Journal:
                 pairs = self._guarded('read', partial(self._some, after))
             if not pairs:
                 return
-            yield from map(self._decode, pairs)
+            yield from map(self._codec.decode, pairs)
             after = pairs[-1][0][0]
 
     def events(self, after: int = 0) -> Iterator[JournalEntry]:
@@ -204,13 +176,13 @@ class Journal:
         with self._lock:
             pairs = self._guarded('read', lambda: [
                 pair for pair in self._bag.entries(after) if pair[0][1] != 1])
-        return map(self._decode, pairs)
+        return map(self._codec.decode, pairs)
 
     def entry(self, number: int) -> JournalEntry | None:
         """Return one entry; None where it is gone."""
         with self._lock:
             pair = self._guarded('read', lambda: self._bag.entry(number))
-        return None if pair is None else self._decode(pair)
+        return None if pair is None else self._codec.decode(pair)
 
     def continue_after(self, number: int) -> None:
         """Number new entries above this, where a snapshot knows of more than the journal."""
@@ -270,7 +242,7 @@ class Journal:
         if error := self._try_to_write():
             raise JournalError(self._in_words('write', error))
         last = self._bag.last_id
-        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._new_topics, is_valid_entry,
+        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
                                   self._max_file_bytes)
         self._bag.continue_after(last)
         if self._bag.problem:
@@ -301,41 +273,3 @@ class Journal:
     def _in_words(self, what: str, error: object) -> str:
         return (f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
                 'the folder for write permission')
-
-    def _new_topics(self) -> list[BagTopic]:
-        # Imported late: the library rosbags is needed for new journals alone, and takes its time.
-        from proemlc_ros.bags.message_types import definition_and_hash
-        prefix = self._node_name.rstrip('/')
-        topics = []
-        for ending, type_name in zip(_TOPIC_ENDINGS, ENTRY_TYPES, strict=True):
-            definition, type_hash = definition_and_hash(type_name)
-            topics.append(BagTopic(f'{prefix}/{ending}', type_name, definition=definition,
-                                   type_hash=type_hash))
-        return topics
-
-    def _encode(self, record: JournalRecord) -> tuple[int, bytes]:
-        if isinstance(record, Annotation):
-            index, message = 0, annotation_message(self._messages, record)
-        else:
-            index, message = 1, event_message(self._messages, record)
-        return index, self._messages.serialize(message, ENTRY_TYPES[index])
-
-    def _decode(self, pair: Pair) -> JournalEntry:
-        (number, topic_number, _, data), proof = pair
-        reference = '' if proof is None else proof.reference
-        try:
-            read = read_annotation if topic_number == 1 else read_event
-            record: JournalRecord | None = read(data)
-            if record is None:
-                message = self._messages.deserialize(data, ENTRY_TYPES[topic_number - 1])
-                record = (annotation_of if topic_number == 1 else event_of)(message)
-        except Exception as error:  # Deserializers raise what they like.
-            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
-        return JournalEntry(number, record, reference)
-
-
-def is_valid_entry(row: Row) -> bool:
-    """Tell whether an entry without a record is whole."""
-    _, topic_number, timestamp, data = row
-    return (timestamp > 0 and topic_number in (1, 2)
-            and is_whole(data, ENTRY_TYPES[topic_number - 1]))

@@ -1,8 +1,8 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and copies of a model directory: journal, snapshots, and the files that entries load.
+"""Check of a model directory: journal, snapshots, and the files that entries load.
 
-Both only read, and may run while the classifier does.
+It only reads, and may run while the classifier does.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from proemlc_ros.bags.journal_file import FileReport, examine
 from proemlc_ros.bags.rollback_file import has_stale_rollback
 from proemlc_ros.bags.sqlite_file import SqliteFile
 from proemlc_ros.classifier.attachments import Attachments, names_content
-from proemlc_ros.classifier.model_directory import OLDER_SNAPSHOT, SNAPSHOT, position_of
+from proemlc_ros.classifier.model_directory import OLDER_SNAPSHOT, SNAPSHOT
+from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, ModelDirectoryError, ModelFileError
 
 JOURNAL = 'journal'
 ATTACHMENTS = 'attachments'
-_ATTEMPTS = 5
 
 
 @dataclass
@@ -87,16 +87,16 @@ def check_directory(directory: Path, types: Sequence[str],
     references: set[str] = set()
     try:
         judge = Judge(0, None, is_valid)
-        for path in journal_files(_journal_of(directory)):
-            with _readable(path) as readable:
-                found, judge = _examined(readable, judge, types, is_valid, references)
+        for path in journal_files(journal_of(directory)):
+            with readable(path) as file:
+                found, judge = _examined(file, judge, types, is_valid, references)
             found.name = path.name
             report.files.append(found)
             report.problems += _problems_of(found)
     except (OSError, sqlite3.Error) as error:
         raise JournalError(f'cannot read the journal of {directory}: {error}') from error
     report.last = judge.last
-    _check_snapshots(directory, report)
+    check_snapshots(directory, report)
     _check_attachments(directory, references, report)
     return report
 
@@ -131,7 +131,8 @@ def _problems_of(report: FileReport) -> Iterator[str]:
         yield f'{report.name}: {report.healed} records are damaged, their entries are not'
 
 
-def _check_snapshots(directory: Path, report: DirectoryReport) -> None:
+def check_snapshots(directory: Path, report: DirectoryReport) -> None:
+    """Note which snapshots are whole."""
     for name in (SNAPSHOT, OLDER_SNAPSHOT):
         try:
             report.snapshots[name] = position_of(ProEMLC.load(directory / name))
@@ -142,7 +143,7 @@ def _check_snapshots(directory: Path, report: DirectoryReport) -> None:
 
 
 def _check_attachments(directory: Path, references: set[str], report: DirectoryReport) -> None:
-    attachments = Attachments(_journal_of(directory) / ATTACHMENTS)
+    attachments = Attachments(journal_of(directory) / ATTACHMENTS)
     for reference in sorted(references):
         try:
             attachments.find(reference)
@@ -150,7 +151,12 @@ def _check_attachments(directory: Path, references: set[str], report: DirectoryR
             report.problems.append(str(error))
 
 
-def _journal_of(directory: Path) -> Path:
+def journal_of(directory: Path) -> Path:
+    """Return the journal of a model directory.
+
+    Raises:
+        JournalError: there is none.
+    """
     folder = directory / JOURNAL
     if not folder.is_dir():
         raise JournalError(f'{directory}: no journal in this folder; give the model directory of '
@@ -159,7 +165,7 @@ def _journal_of(directory: Path) -> Path:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[Path]:
+def readable(path: Path) -> Iterator[Path]:
     """Yield a file that can be read without a change to the journal.
 
     That is the file itself. After a crash, a transaction that was cut off is rolled back in a
@@ -186,97 +192,3 @@ def _is_being_written(path: Path) -> bool:
         except sqlite3.Error:
             return False  # A log that has to be applied, which reading alone must not.
     return True
-
-
-def back_up(directory: Path, target: Path) -> int:
-    """Copy journal, snapshots and model files so that a classifier can go on from the copy.
-
-    Consistent while the classifier runs: what was learnt before the end of the copy, up to some
-    entry, and nothing else.
-
-    Args:
-        directory: of the model.
-        target: a folder that does not exist or is empty.
-
-    Returns:
-        Number of files copied.
-
-    Raises:
-        JournalError: the target is in use, or the disk fails.
-    """
-    source = _journal_of(directory)
-    if target.exists() and any(target.iterdir()):
-        raise JournalError(f'{target}: the folder is not empty; give a new one')
-    try:
-        for _ in range(_ATTEMPTS):
-            copied = _copy_all(directory, source, target)
-            if _is_connected(target):
-                break
-    except (OSError, sqlite3.Error) as error:
-        raise JournalError(f'cannot copy {directory} to {target}: {error}') from error
-    return copied
-
-
-def _copy_all(directory: Path, source: Path, target: Path) -> int:
-    """Copy the snapshots first, so that the journal goes on behind them."""
-    shutil.rmtree(target / JOURNAL, ignore_errors=True)
-    (target / JOURNAL).mkdir(parents=True)
-    attachments = target / JOURNAL / ATTACHMENTS
-    copied = _copy_files(sorted(directory.glob('*.npz')), target)
-    copied += _copy_journal(source, target / JOURNAL)
-    return copied + _copy_files((source / ATTACHMENTS).glob('*.npz'), attachments)
-
-
-def _is_connected(target: Path) -> bool:
-    """Tell whether the journal goes on where the snapshots end; not if it was just compacted."""
-    report = DirectoryReport()
-    _check_snapshots(target, report)
-    for path in journal_files(target / JOURNAL):
-        with closing(SqliteFile(path, read_only=True)) as file:
-            first = next(file.rows(), None)
-        if first is not None:
-            return first[0] <= min(report.snapshots.values(), default=0) + 1
-    return True
-
-
-def _copy_journal(source: Path, target: Path) -> int:
-    copied: list[str] = []
-    while True:
-        # A file may be begun meanwhile; the last one copied may have grown.
-        left = [path for path in journal_files(source) if path.name not in copied[:-1]]
-        if copied and [path.name for path in left] in ([], copied[-1:]):
-            return len(copied)
-        for path in left:
-            try:
-                _copy_database(path, target / path.name)
-            except FileNotFoundError:
-                continue  # Dropped meanwhile: the snapshots hold it.
-            if path.name not in copied:
-                copied.append(path.name)
-
-
-def _copy_database(path: Path, target: Path) -> None:
-    if not path.exists():
-        raise FileNotFoundError(path)
-    target.unlink(missing_ok=True)
-    with _readable(path) as readable, closing(
-            sqlite3.connect(f'{readable.resolve().as_uri()}?mode=ro', uri=True)) as database:
-        try:
-            with closing(sqlite3.connect(target)) as copy:
-                database.backup(copy)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            shutil.copyfile(readable, target)  # Damaged; the copy is repaired when it is used.
-
-
-def _copy_files(paths: Sequence[Path] | Iterator[Path], target: Path) -> int:
-    copied = 0
-    for path in paths:
-        target.mkdir(parents=True, exist_ok=True)
-        try:
-            shutil.copyfile(path, target / path.name)
-            copied += 1
-        except FileNotFoundError:
-            continue  # Dropped or replaced meanwhile.
-    return copied

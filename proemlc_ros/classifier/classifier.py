@@ -12,10 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.queries import QueryPolicy
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Query, StampedVector
+from proemlc_ros.classifier.records import (
+    Annotation,
+    Event,
+    EventKind,
+    Learnt,
+    Query,
+    StampedVector,
+)
 from proemlc_ros.classifier.statistics import Statistics
 from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
 from proemlc_ros.classifier.validation import RateLimit, validate_vector

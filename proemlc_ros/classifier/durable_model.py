@@ -7,46 +7,24 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from proemlc_ros.classifier.attachments import names_content
-from proemlc_ros.classifier.journal_protocol import EntryProtocol, JournalProtocol
-from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory, Snapshots
-from proemlc_ros.classifier.rebuild import rebuild, undo_reference
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.journal_protocol import JournalProtocol
+from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
 from proemlc_ros.classifier.replay import Replay, ReplayReport
+from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
     LabelExistsError,
-    LabelRejectedError,
-    ModelDirectoryError,
-    ModelFileError,
     ProEMLCError,
-    UndoError,
     UnknownLabelError,
     UnlearnError,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """The result of an annotation that was learnt.
-
-    Args:
-        annotation: as it was learnt, with its features.
-        number: of the journal entry.
-        introduced: labels that are new.
-        version: of the label set afterwards.
-    """
-
-    annotation: Annotation
-    number: int
-    introduced: tuple[str, ...]
-    version: int
 
 
 class DurableModel:
@@ -79,7 +57,7 @@ class DurableModel:
         self.reset_is_due = False
         self.first_file = ''
         self._clock = clock
-        self._on_warning = on_warning
+        self.on_warning = on_warning
         self.lock = threading.RLock()
 
     # ----- learning -----
@@ -116,8 +94,7 @@ class DurableModel:
     def undo(self) -> Annotation:
         """Unlearn the last annotation, as if it had never been learnt.
 
-        Where that would leave rounding errors, the model is built again from a snapshot and the
-        journal, which takes longer.
+        Where rounding errors would show, the model is built again from a snapshot and the journal.
 
         Returns:
             The annotation.
@@ -131,22 +108,10 @@ class DurableModel:
             try:
                 learner = self.model.unlearnt()
             except UnlearnError as error:
-                learner = self._built_again(error)
+                learner = rebuild_for_undo(self, error)
             number = self.model.undo_stack.last.number
             self._journal(EventKind.UNDO, undo_reference(number))
             return self.model.undo(learner)
-
-    def _built_again(self, reason: UnlearnError) -> ProEMLC:
-        """Return a learner that has not learnt the last annotation, from snapshot and journal."""
-        number, began = self.model.undo_stack.last.number, time.monotonic()
-        learner = rebuild(self, number, self.position)
-        if learner.samples != self.model.learner.samples - 1:
-            raise UndoError(
-                f'annotation {number} cannot be undone: {reason}; and the journal gives a model '
-                f'of {learner.samples} samples where {self.model.learner.samples - 1} are due')
-        self._on_warning(f'annotation {number} was undone by building the model again, in '
-                         f'{time.monotonic() - began:.2f} s: {reason}')
-        return learner
 
     def rename(self, label: str, new_label: str) -> Event:
         """Give a label another name.
@@ -221,28 +186,12 @@ class DurableModel:
             self._catch_up()
             path = self.directory.existing(name)
             reference = self.journal.attachments.add(path)
-            learner = self.read_model(self.journal.attachments.find(reference), path.name)
+            learner = self.directory.read_model(
+                self.journal.attachments.find(reference), self.limits, path.name)
             self._journal(EventKind.LOAD, reference, file_name=path.name)
             self.model.replace(learner)
             self._try_snapshot()
             return path
-
-    def loaded_again(self, entry: EntryProtocol) -> ProEMLC:
-        """Return the model that a journal entry loaded; no limit rejects what was accepted once.
-
-        Raises:
-            ModelDirectoryError: its content is gone or damaged.
-        """
-        name = entry.record.file_name if isinstance(entry.record, Event) else ''
-        try:
-            if names_content(entry.reference):
-                path = self.journal.attachments.find(entry.reference)
-            else:  # An earlier version wrote it, by name alone.
-                path = self.directory.existing(name)
-            return ProEMLC.load(path, max_bytes=max(self.directory.max_file_bytes,
-                                                    path.stat().st_size))
-        except (ModelFileError, OSError) as error:
-            raise ModelDirectoryError(f'{name}: {error}') from error
 
     def save(self, name: str) -> Path:
         """Write the model to a file of the model directory.
@@ -290,22 +239,6 @@ class DurableModel:
             self.snapshot()
             self.journal.compact(self.snapshots.oldest_position)
 
-    def read_model(self, path: Path, name: str = '') -> ProEMLC:
-        """Return the model of a file; name: for errors, where it is not the file's own.
-
-        Its names are taken as they are: an earlier version may have had another label rule.
-
-        Raises:
-            ModelFileError: the file cannot be used.
-            LabelRejectedError: it has too many labels.
-        """
-        learner = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
-        if len(learner.labels) > self.limits.max_labels:
-            raise LabelRejectedError(
-                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more '
-                f'than max_labels = {self.limits.max_labels} allows; raise it')
-        return learner
-
     @property
     def unsaved(self) -> int:
         """How many journal entries the snapshot does not hold."""
@@ -327,11 +260,7 @@ class DurableModel:
         return event
 
     def _catch_up(self) -> None:
-        """Bring model and journal in step where the disk did not allow it before.
-
-        Raises:
-            JournalError: the disk still does not.
-        """
+        """Bring model and journal in step where the disk did not allow it before."""
         if not (self.journal.problem or self.reset_is_due or self.first_file):
             return
         self.journal.retry()
@@ -360,7 +289,7 @@ class DurableModel:
         try:
             self.snapshot()
         except (OSError, ProEMLCError) as error:
-            self._on_warning(f'cannot write the snapshot: {error}; the journal has everything')
+            self.on_warning(f'cannot write the snapshot: {error}; the journal has everything')
 
     def _require(self, label: str) -> None:
         if label not in self.model.learner.labels:

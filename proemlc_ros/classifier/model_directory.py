@@ -8,15 +8,15 @@ import errno
 import fcntl
 import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from proemlc_ros.classifier.journal_protocol import JournalProtocol
+from proemlc_ros.classifier.attachments import Attachments, names_content
+from proemlc_ros.classifier.journal_protocol import EntryProtocol
+from proemlc_ros.classifier.records import Event
+from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import ModelDirectoryError, ModelFileError
+from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError, ModelFileError
 
 ENDING = '.npz'
 SNAPSHOT = 'snapshot.npz'
@@ -102,6 +102,43 @@ class ModelDirectory:
             raise ModelDirectoryError(f'{name!r} is a link; only files of {self.path} are used')
         return path
 
+    def read_model(self, path: Path, limits: Limits, name: str = '') -> ProEMLC:
+        """Return the model of a file.
+
+        Its names are taken as they are: an earlier version may have had another label rule.
+
+        Args:
+            path: the file.
+            limits: bounds on labels.
+            name: for errors, where it is not the file's own.
+
+        Raises:
+            ModelFileError: the file cannot be used.
+            LabelRejectedError: it has too many labels.
+        """
+        learner = ProEMLC.load(path, max_bytes=self.max_file_bytes)
+        if len(learner.labels) > limits.max_labels:
+            raise LabelRejectedError(
+                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more '
+                f'than max_labels = {limits.max_labels} allows; raise it')
+        return learner
+
+    def read_again(self, entry: EntryProtocol, attachments: Attachments) -> ProEMLC:
+        """Return the model that a journal entry loaded; no limit rejects what was accepted once.
+
+        Raises:
+            ModelDirectoryError: its content is gone or damaged.
+        """
+        name = entry.record.file_name if isinstance(entry.record, Event) else ''
+        try:
+            if names_content(entry.reference):
+                path = attachments.find(entry.reference)
+            else:  # An earlier version wrote it, by name alone.
+                path = self.existing(name)
+            return ProEMLC.load(path, max_bytes=max(self.max_file_bytes, path.stat().st_size))
+        except (ModelFileError, OSError) as error:
+            raise ModelDirectoryError(f'{name}: {error}') from error
+
     def keep_older_snapshot(self) -> bool:
         """Keep the present snapshot under a second name, before a newer one replaces it.
 
@@ -155,89 +192,3 @@ class ModelDirectory:
                 raise
             # What can be read is used; the folder itself serves as the lock.
             return os.open(path if path.exists() else self.path, os.O_RDONLY | os.O_CLOEXEC)
-
-
-class Snapshots:
-    """The snapshots of a model directory; `position` is the last entry that the newest holds.
-
-    Args:
-        directory: where they are.
-        journal: learns which entries need not be replayed any more.
-        clock: nanoseconds since the epoch.
-    """
-
-    def __init__(self, directory: ModelDirectory, journal: JournalProtocol,
-                 clock: Callable[[], int]) -> None:
-        self.position = 0
-        self.time: int | None = None
-        self._directory = directory
-        self._journal = journal
-        self._clock = clock
-        self._newest_is_whole = False
-        # Of the older snapshot; 0 where there is none, or it was not read.
-        self._older_position = 0
-        self._lock = threading.Lock()
-
-    @property
-    def oldest_position(self) -> int:
-        """The last entry that every snapshot holds from which a run may have to begin."""
-        return min(self.position, self._older_position)
-
-    def write(self, model: ProEMLC, extra: dict[str, Any]) -> None:
-        """Write a snapshot, unless a newer one was written meanwhile.
-
-        Args:
-            model: a copy that does not learn any more.
-            extra: kept with it; 'position' is the last entry of the journal that it holds.
-
-        Raises:
-            OSError, JournalError: the older snapshot is still there.
-        """
-        with self._lock:
-            if extra['position'] < self.position:
-                return
-            # Where the newest is not whole, the older one is worth more.
-            if self._newest_is_whole and self._directory.keep_older_snapshot():
-                self._older_position = self.position
-            model.save(self._directory.snapshots[0], extra=extra)
-            self._newest_is_whole = True
-            self.position, self.time = extra['position'], self._clock()
-        self._journal.checkpoint(self.oldest_position)
-
-    def read(self, notes: list[str]) -> tuple[Path, ProEMLC] | None:
-        """Return the newest snapshot that is whole, or None without any.
-
-        Args:
-            notes: gets a line for each that cannot be used.
-        """
-        newest, older = self._directory.snapshots
-        for path in (newest, older):
-            try:
-                model = self._load(path)
-                self.time = path.stat().st_mtime_ns
-            except FileNotFoundError:
-                continue
-            except (ModelFileError, OSError) as error:
-                notes.append(f'{path.name} cannot be used: {error}')
-                continue
-            self._newest_is_whole = path == newest
-            self.position = position_of(model)
-            self._older_position = 0 if path == newest else self.position
-            return path, model
-        return None
-
-    def stored(self) -> Iterator[tuple[int, ProEMLC]]:
-        """Yield each snapshot that can be read, newest first, with its position."""
-        for path in self._directory.snapshots:
-            with suppress(ModelFileError, OSError):
-                model = self._load(path)
-                yield position_of(model), model
-
-    def _load(self, path: Path) -> ProEMLC:
-        return ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
-
-
-def position_of(model: ProEMLC) -> int:
-    """Return the last entry of the journal that a snapshot holds."""
-    position = model.extra.get('position', 0)
-    return position if isinstance(position, int) else 0

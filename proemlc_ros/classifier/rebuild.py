@@ -9,6 +9,7 @@ that of a model which never learnt it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,13 @@ from proemlc_ros.classifier.journal_protocol import EntryProtocol, numbers_in_wo
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import JournalError, ProEMLCError, UndoError, UnknownLabelError
+from proemlc_ros.errors import (
+    JournalError,
+    ProEMLCError,
+    UndoError,
+    UnknownLabelError,
+    UnlearnError,
+)
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durable_model import DurableModel
@@ -76,6 +83,27 @@ def rebuild(durable: DurableModel, number: int, up_to: int,
                     'before it is left to build the model again')
 
 
+def rebuild_for_undo(durable: DurableModel, reason: UnlearnError) -> ProEMLC:
+    """Return a learner that has not learnt the last annotation, from snapshot and journal.
+
+    Args:
+        durable: the model, its journal and its snapshots.
+        reason: why the annotation cannot be unlearnt.
+
+    Raises:
+        UndoError: there is no such learner.
+    """
+    number, began = durable.model.undo_stack.last.number, time.monotonic()
+    learner = rebuild(durable, number, durable.position)
+    due = durable.model.learner.samples - 1
+    if learner.samples != due:
+        raise UndoError(f'annotation {number} cannot be undone: {reason}; and the journal gives a '
+                        f'model of {learner.samples} samples where {due} are due')
+    durable.on_warning(f'annotation {number} was undone by building the model again, in '
+                       f'{time.monotonic() - began:.2f} s: {reason}')
+    return learner
+
+
 def _stored_bases(durable: DurableModel) -> Iterable[Base]:
     for position, model in durable.snapshots.stored():
         yield Base(position, model.copy)
@@ -125,7 +153,7 @@ def _replay(durable: DurableModel, learner: ProEMLC, entries: Iterable[EntryProt
         elif record.kind is EventKind.RESET:
             learner = durable.new_learner()
         elif record.kind is EventKind.LOAD:
-            learner = durable.loaded_again(entry)
+            learner = durable.directory.read_again(entry, durable.journal.attachments)
         else:
             # The label may have come with an annotation that is left out.
             with suppress(UnknownLabelError):

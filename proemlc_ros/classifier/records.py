@@ -98,6 +98,23 @@ def _renamed(names: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
     return tuple(new if name == old else name for name in names)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnt:
+    """The result of an annotation that was learnt.
+
+    Args:
+        annotation: as it was learnt, with its features.
+        number: of the journal entry.
+        introduced: labels that are new.
+        version: of the label set afterwards.
+    """
+
+    annotation: Annotation
+    number: int
+    introduced: tuple[str, ...]
+    version: int
+
+
 class EventKind(IntEnum):
     """What happened; the values are those of ModelEvent."""
 

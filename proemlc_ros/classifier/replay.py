@@ -152,7 +152,8 @@ class Replay:
         elif event.kind is EventKind.RESET:
             durable.model.replace(durable.new_learner())
         elif event.kind is EventKind.LOAD:
-            durable.model.replace(durable.loaded_again(entry))
+            durable.model.replace(
+                durable.directory.read_again(entry, durable.journal.attachments))
 
     def _undo(self, entry: EntryProtocol) -> None:
         model, number = self._durable.model, undone_number(entry)

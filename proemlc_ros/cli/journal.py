@@ -9,14 +9,17 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.journal import ENTRY_TYPES, Journal, is_valid_entry
-from proemlc_ros.bags.journal_check import JOURNAL, back_up, check_directory
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal_backup import back_up
+from proemlc_ros.bags.journal_check import check_directory, journal_of
+from proemlc_ros.bags.journal_entries import ENTRY_TYPES, is_valid_entry
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.journal_protocol import numbers_in_words
-from proemlc_ros.classifier.model_directory import ModelDirectory, position_of
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Event, EventKind
 from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.terminal import counted
 from proemlc_ros.core import ProEMLC
@@ -109,9 +112,7 @@ def _compact(args: argparse.Namespace) -> int:
 
 
 def _locked(directory: Path) -> ModelDirectory:
-    if not (directory / JOURNAL).is_dir():
-        raise JournalError(f'{directory}: no journal in this folder; give the model directory of '
-                           'a classifier')
+    journal_of(directory)
     return ModelDirectory(directory)
 
 

@@ -12,7 +12,7 @@ from rclpy.service import Service
 from std_srvs.srv import Trigger
 
 from proemlc_ros.classifier.classifier import Classifier, ModelChange, quoted
-from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
 from proemlc_ros.errors import ProEMLCError, text_of
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics

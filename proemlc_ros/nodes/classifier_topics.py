@@ -21,8 +21,7 @@ from rclpy.qos import (
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import Learnt
-from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, StampedVector
 from proemlc_ros.conversions import (
     VISION_TYPE,
     annotation_message,

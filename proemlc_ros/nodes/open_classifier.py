@@ -93,7 +93,8 @@ def _load_first(durable: DurableModel, name: str, report: ResumeReport) -> None:
         if not durable.journal.problem:
             raise
         # It cannot be journalled now; predictions are possible all the same.
-        durable.model.replace(durable.read_model(durable.directory.existing(name)))
+        durable.model.replace(durable.directory.read_model(
+            durable.directory.existing(name), durable.limits))
         durable.first_file = name
         report.notes.append(f'predicts with {name}; nothing can be learnt now: {error}')
 

@@ -13,10 +13,16 @@ import pytest
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
-from proemlc_ros.classifier.records import Annotation, EventKind, QueryReason, StampedVector
+from proemlc_ros.classifier.records import (
+    Annotation,
+    EventKind,
+    Learnt,
+    QueryReason,
+    StampedVector,
+)
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (

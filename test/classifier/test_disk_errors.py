@@ -15,7 +15,7 @@ from durable_model_stand import Opened, make_annotation, scores_of, teach_some
 
 from proemlc_ros.bags.sqlite_file import SqliteFile
 from proemlc_ros.classifier.attachments import Attachments
-from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
 
@@ -125,7 +125,7 @@ def test_a_snapshot_that_cannot_be_written_afterwards_is_a_warning(opened, monke
     durable.save('kitchen')
     teach_some(durable, 5, start=5)
     warnings = []
-    durable._on_warning = warnings.append
+    durable.on_warning = warnings.append
     with monkeypatch.context() as patched:
         patched.setattr(durable.snapshots, 'write', no_space)
         durable.load('kitchen') if change == 'load' else durable.reset()
