@@ -207,7 +207,7 @@ class AppendableBag:
             if summary.last_id > after or summary is self._live:
                 for pair in self._pairs(summary, after):
                     row, record = pair
-                    if record is None or digest_of(row, record.reference) == record.digest:
+                    if record is None or digest_of(row) == record.digest:
                         yield pair
 
     def entry(self, number: int) -> Pair | None:

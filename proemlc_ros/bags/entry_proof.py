@@ -19,7 +19,10 @@ Row = tuple[int, int, int, bytes]
 """Number, topic number, timestamp in nanoseconds, CDR bytes."""
 
 CHAIN_START = bytes(16)
-_HEAD = struct.Struct('<qqqI')
+LOST_REFERENCE = 'lost'
+"""Stands for the reference of an entry whose record is lost."""
+
+_HEAD = struct.Struct('<qqq')
 
 
 class EntryRecord(NamedTuple):
@@ -36,6 +39,24 @@ class EntryRecord(NamedTuple):
     digest: bytes
     chain: bytes
     reference: str = ''
+
+    @classmethod
+    def read(cls, number: int, digest: bytes, chain: bytes, text: str) -> EntryRecord:
+        """Return a record as it is stored; a reference that was changed counts as lost."""
+        reference = text.rpartition('#')[0]
+        return cls(number, digest, chain,
+                   reference if text == _sealed(number, reference) else LOST_REFERENCE)
+
+    def stored(self) -> tuple[int, bytes, bytes, str]:
+        """Return the record as it is stored."""
+        return self.number, self.digest, self.chain, _sealed(self.number, self.reference)
+
+
+def _sealed(number: int, reference: str) -> str:
+    """Return a reference with a checksum of its own; entries can be proven without it."""
+    if not reference:
+        return ''
+    return f'{reference}#{blake2b(f"{number} {reference}".encode(), digest_size=4).hexdigest()}'
 
 
 class Verdict(Enum):
@@ -75,12 +96,10 @@ class JudgedEntry(NamedTuple):
         return self.verdict in (Verdict.PROVEN, Verdict.UNPROVABLE)
 
 
-def digest_of(row: Row, reference: str = '') -> bytes:
+def digest_of(row: Row) -> bytes:
     """Return the digest of an entry."""
     number, topic, timestamp, data = row
-    text = reference.encode()
-    digest = blake2b(_HEAD.pack(number, topic, timestamp, len(text)), digest_size=16)
-    digest.update(text)
+    digest = blake2b(_HEAD.pack(number, topic, timestamp), digest_size=16)
     digest.update(data)
     return digest.digest()
 
@@ -102,7 +121,7 @@ def records_of(rows: Sequence[Row], references: Sequence[str],
     records = []
     previous = CHAIN_START if chain is None else chain
     for row, reference in zip(rows, references, strict=True):
-        digest = digest_of(row, reference)
+        digest = digest_of(row)
         previous = chain_of(previous, digest)
         records.append(EntryRecord(row[0], digest, previous, reference))
     return records
@@ -164,7 +183,7 @@ class Judge:
     def _judge_recorded(self, row: Row | None, record: EntryRecord) -> Iterator[JudgedEntry]:
         yield from self._judge_waiting(record)
         self._seen_record = True
-        digest = record.digest if row is None else digest_of(row, record.reference)
+        digest = record.digest if row is None else digest_of(row)
         follows = self.last == record.number - 1
         yield from self._settle_doubt(record, digest, follows)
         chain = chain_of(self.chain, digest) if follows and self.chain is not None else None
@@ -210,7 +229,7 @@ class Judge:
             yield from map(self._judge_older, rows)
             return
         yield from self._end_doubt()
-        records = records_of(rows, [''] * len(rows), self.chain)
+        records = records_of(rows, [LOST_REFERENCE] * len(rows), self.chain)
         complete = [row[0] for row in rows] == list(range(self.last + 1, record.number))
         if complete and chain_of(records[-1].chain, record.digest) == record.chain:
             for row, proof in zip(rows, records, strict=True):

@@ -71,12 +71,12 @@ class FileOpener:
             file, report, judge = open_examined(path, self._judge, self._types)
         except (OSError, sqlite3.Error) as error:
             self.block(error)
-            report = FileReport(path.name, f'it cannot be opened ({error})')
+            report = FileReport(path.name, f'it cannot be opened ({error})', False)
         if file is None or report.needs_repair:
             if file is not None:
                 file.close()
             judge = self._judge()
-            salvaged = salvage(path, judge, report.problem or 'entries in it are damaged')
+            salvaged = salvage(path, judge, report)
             report = salvaged.report
             file = self._repaired(path, salvaged)
         self.reports.append(report)
@@ -115,8 +115,11 @@ class FileOpener:
 def _what_was_salvaged(report: FileReport) -> str:
     lost = sorted({*report.refuted, *report.missing})
     gone = f'entries {numbers_in_words(lost)} are lost' if lost else 'no entry is known to be lost'
+    last = max([0, *lost, *(part[-1] for part in report.numbers)])
+    # What stood on pages that are gone altogether has left no trace.
+    doubt = '' if report.readable else f'; it cannot be told whether more followed entry {last}'
     return (f'{report.name} was damaged: {report.problem}; {report.usable} messages recovered, '
-            f'{gone}')
+            f'{gone}{doubt}')
 
 
 def topics_in(paths: Sequence[Path], types: list[str]) -> list[BagTopic]:

@@ -33,7 +33,8 @@ class FileReport:
 
     Args:
         name: of the file.
-        problem: what is wrong with its structure, in words; empty where nothing is.
+        problem: what is wrong with the file, in words; empty where nothing is.
+        readable: whether its structure is whole.
         proven: number of entries that prove themselves.
         unprovable: number of entries without a record.
         refuted: numbers of entries that are not what was written.
@@ -48,6 +49,7 @@ class FileReport:
 
     name: str
     problem: str = ''
+    readable: bool = True
     proven: int = 0
     unprovable: int = 0
     refuted: list[int] = field(default_factory=list)
@@ -116,7 +118,7 @@ def examine(file: SqliteFile, judge: Judge, types: Sequence[str]) -> FileReport:
     report = FileReport(file.path.name)
     try:
         if not file.is_sound():
-            report.problem = 'its structure is damaged'
+            report.problem, report.readable = 'its structure is damaged', False
         elif [topic.type for topic in file.topics()] != list(types):
             report.problem = 'its list of topics is damaged'
         else:
@@ -125,7 +127,7 @@ def examine(file: SqliteFile, judge: Judge, types: Sequence[str]) -> FileReport:
     except Exception as error:  # Damaged content raises what it likes, UnicodeDecodeError too.
         if is_disk_error(error):
             raise
-        report.problem = f'it cannot be read ({error!r})'
+        report.problem, report.readable = f'it cannot be read ({error!r})', False
     return report
 
 
@@ -144,16 +146,17 @@ class Salvage:
     lost: list[EntryRecord] = field(default_factory=list)
 
 
-def salvage(path: Path, judge: Judge, problem: str) -> Salvage:
+def salvage(path: Path, judge: Judge, found: FileReport) -> Salvage:
     """Return every entry of a damaged file that proves itself, from whatever page it is on.
 
     Args:
         path: the file; it is not changed.
         judge: knows the files before.
-        problem: what is wrong with the file.
+        found: by the examination.
     """
     rows, records = scan(path.read_bytes())
-    salvaged = Salvage(FileReport(path.name, problem))
+    problem = found.problem or 'entries in it are damaged'
+    salvaged = Salvage(FileReport(path.name, problem, found.readable))
     by_number = _chosen_records(rows, records)
     for entry in judge.judge(merged(_chosen_rows(rows, by_number),
                                     [by_number[number] for number in sorted(by_number)])):
@@ -205,13 +208,13 @@ def open_examined(path: Path, judge: Callable[[], Judge],
     judging = judge()
     if path.stat().st_size == 0:
         # SQLite takes it for a new database.
-        return None, FileReport(path.name, 'it is empty'), judging
+        return None, FileReport(path.name, 'it is empty', False), judging
     try:
         file = SqliteFile(path)
     except Exception as error:
         if is_disk_error(error):
             raise
-        return None, FileReport(path.name, f'it cannot be opened ({error!r})'), judging
+        return None, FileReport(path.name, f'it cannot be opened ({error!r})', False), judging
     try:
         return file, examine(file, judging, types), judging
     except BaseException:
@@ -233,7 +236,7 @@ def _chosen_records(rows: Iterable[ScannedRow],
             by_number.setdefault(scanned.row[0], []).append(scanned.row)
         for record in records:
             if record.number in doubtful and any(
-                    digest_of(row, record.reference) == record.digest
+                    digest_of(row) == record.digest
                     for row in by_number.get(record.number, ())):
                 chosen[record.number] = record
     return chosen
@@ -248,7 +251,7 @@ def _chosen_rows(rows: Iterable[ScannedRow],
     for number in sorted(candidates):
         record = records.get(number)
         proven = (scanned.row for scanned in candidates[number] if record is not None
-                  and digest_of(scanned.row, record.reference) == record.digest)
+                  and digest_of(scanned.row) == record.digest)
         certain = (scanned.row for scanned in candidates[number] if scanned.certain)
         row = next(proven, None) or next(certain, None)
         if row is not None:

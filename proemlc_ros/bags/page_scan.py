@@ -41,7 +41,7 @@ def scan(data: bytes) -> tuple[list[ScannedRow], list[EntryRecord]]:
             rows.append(ScannedRow((number, second, third, fourth), certain))
         elif isinstance(second, bytes) and isinstance(third, bytes) and isinstance(fourth, str):
             if certain and len(second) == len(third) == 16:
-                records.append(EntryRecord(number, second, third, fourth))
+                records.append(EntryRecord.read(number, second, third, fourth))
     return rows, records
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 
 from proemlc_ros.bags.entry_proof import EntryRecord, Row, merged
@@ -112,7 +113,8 @@ class SqliteFile:
             self._database.executemany('INSERT INTO messages VALUES (?, ?, ?, ?)', rows)
             if not self._has_records:
                 self._database.execute(_RECORDS)
-            self._database.executemany('INSERT INTO proemlc_entries VALUES (?, ?, ?, ?)', records)
+            self._database.executemany('INSERT INTO proemlc_entries VALUES (?, ?, ?, ?)',
+                                       (record.stored() for record in records))
         self._has_records = True
         self._keep_guard()
 
@@ -127,7 +129,7 @@ class SqliteFile:
     def records(self, after: int = 0) -> Iterator[EntryRecord]:
         """Yield the records with a number above `after`, in order."""
         if self._has_records:
-            yield from map(EntryRecord._make, self._database.execute(
+            yield from starmap(EntryRecord.read, self._database.execute(
                 'SELECT id, digest, chain, reference FROM proemlc_entries WHERE id > ? '
                 'ORDER BY id', (after,)))
 

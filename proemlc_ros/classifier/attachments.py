@@ -73,6 +73,10 @@ class Attachments:
             raise ModelDirectoryError(f'{path} is damaged')
         return path
 
+    def has(self, path: Path) -> bool:
+        """Tell whether the content of a file is kept."""
+        return (self.folder / f'{hash_of(path)}{_ENDING}').is_file()
+
     def keep_only(self, references: Iterable[str]) -> None:
         """Delete the content that nothing refers to any more."""
         needed = {self._path(reference).name for reference in references}

@@ -133,8 +133,10 @@ class ModelDirectory:
         try:
             if names_content(entry.reference):
                 path = attachments.find(entry.reference)
-            else:  # An earlier version wrote it, by name alone.
+            else:  # An earlier version wrote it, by name alone; or the reference is lost.
                 path = self.existing(name)
+                if entry.reference and not attachments.has(path):
+                    raise ModelDirectoryError('it is not known any more which content it had')
             return ProEMLC.load(path, max_bytes=max(self.max_file_bytes, path.stat().st_size))
         except (ModelFileError, OSError) as error:
             raise ModelDirectoryError(f'{name}: {error}') from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from proemlc_ros.classifier.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.rebuild import Base, rebuild, undone_number
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelDirectoryError, ProEMLCError, UndoError, UnlearnError
 
 if TYPE_CHECKING:
@@ -158,13 +159,19 @@ class Replay:
     def _undo(self, entry: EntryProtocol) -> None:
         model, number = self._durable.model, undone_number(entry)
         stack = model.undo_stack
+        while number is not None and len(stack) and stack.last.number > number:
+            # Annotations are undone from the last one on, so these were, by entries that are lost.
+            model.undo(self._without_last(entry.number - 1))
         if number is not None and (not len(stack) or stack.last.number != number):
             raise UndoError(f'it takes back annotation {number}, which was not learnt again')
+        model.undo(self._without_last(entry.number - 1))
+
+    def _without_last(self, up_to: int) -> ProEMLC:
+        model = self._durable.model
         try:
-            learner = model.unlearnt()
+            return model.unlearnt()
         except UnlearnError:
-            learner = rebuild(self._durable, stack.last.number, entry.number - 1, self._bases)
-        model.undo(learner)
+            return rebuild(self._durable, model.undo_stack.last.number, up_to, self._bases)
 
 
 class _Plan:

@@ -264,3 +264,23 @@ def test_entries_of_an_earlier_version_are_taken_and_counted(tmp_path):
     journal = Journal(folder, MESSAGES)
     assert [entry.number for entry in journal.entries()] == list(range(1, 46))
     assert (journal.reports[0].unprovable, journal.reports[0].proven) == (42, 3)
+
+
+def test_a_reference_is_kept_with_its_entry_and_known_when_lost(folder, file):
+    journal = Journal(folder, MESSAGES)
+    journal.append([make_annotation(121), make_annotation(122)], ['', 'entry:7'])
+    journal.append([make_annotation(123)])
+    journal.close()
+    journal = Journal(folder, MESSAGES)
+    assert [entry.reference for entry in journal.entries(120)] == ['', 'entry:7', '']
+    journal.close()
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE proemlc_entries SET reference = replace(reference, '7', '6')")
+    journal = Journal(folder, MESSAGES)
+    assert [entry.reference for entry in journal.entries(120)] == ['', 'lost', '']
+    journal.close()
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute('DELETE FROM proemlc_entries WHERE id IN (121, 122)')
+    journal = Journal(folder, MESSAGES)
+    assert lost(journal) == []
+    assert [entry.reference for entry in journal.entries(121)] == ['lost', '']

@@ -170,6 +170,21 @@ def test_the_undo_of_a_lost_annotation_takes_nothing_else_back(opened, folder):
     assert number == 12 and 'annotation 11' in reason
 
 
+def test_a_lost_undo_is_known_by_the_next_one(opened, folder):
+    durable = opened()
+    teach_some(durable, 10)
+    expected = scores_of(durable)
+    durable.learn([make_annotation(50, 'cup'), make_annotation(51, 'cup')])
+    durable.undo()
+    durable.undo()
+    durable.journal.close()
+    with closing(sqlite3.connect(folder / 'journal/journal_0.db3')) as database, database:
+        database.execute('DELETE FROM messages WHERE id = 13')
+    durable = opened()
+    assert [list(gap) for gap in opened.report.missing] == [[13]]
+    np.testing.assert_allclose(scores_of(durable), expected, atol=1e-9)
+
+
 def test_an_entry_that_cannot_be_read_is_named_and_passed_over(opened, folder):
     durable = opened()
     teach_some(durable, 4)

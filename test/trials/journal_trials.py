@@ -17,6 +17,7 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -36,7 +37,7 @@ from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
 
-WIDTH = 10
+WIDTH = 40
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))
 MESSAGES = RosbagsMessages()
 Result = tuple[str, str]
@@ -55,7 +56,7 @@ def make_annotation(number: int) -> Annotation:
 def open_model(folder: Path) -> tuple[DurableModel, ResumeReport]:
     directory = ModelDirectory(folder)
     try:
-        journal = Journal(directory.journal, MESSAGES, max_file_bytes=60_000)
+        journal = Journal(directory.journal, MESSAGES, max_file_bytes=100_000)
         durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
         return durable, resume(durable)
     except BaseException:
@@ -119,12 +120,9 @@ class Damage:
 
     def flip(self, path: Path, count: int = 1) -> None:
         data = bytearray(path.read_bytes())
-        end = len(data)
-        if path.suffix == '.db3':
-            with closing(sqlite3.connect(f'{path.as_uri()}?immutable=1', uri=True)) as database:
-                end = database.execute('PRAGMA page_count').fetchone()[0] * 4096
+        end = content_pages(path) * 4096 if path.suffix == '.db3' else len(data)
         for _ in range(count):
-            data[self.dice.randrange(min(end, len(data)))] ^= 1 << self.dice.randrange(8)
+            data[self.dice.randrange(end)] ^= 1 << self.dice.randrange(8)
         path.write_bytes(data)
 
     def some_file(self, folder: Path, pattern: str) -> Path:
@@ -147,9 +145,15 @@ class Damage:
         if same(found, self.models[snapshots]):
             return 'held', ''
         expected = self.models[snapshots]
-        if found.samples > expected.samples:
+        # A lost undo leaves a sample, a lost load the model before it.
+        if found.samples > expected.samples and not gone:
             return 'lost', f'{found.samples} samples instead of {expected.samples}'
         return ('said', '') if said else ('lost', 'another model without a word')
+
+
+def content_pages(path: Path) -> int:
+    with closing(sqlite3.connect(f'{path.as_uri()}?immutable=1', uri=True)) as database:
+        return int(database.execute('PRAGMA page_count').fetchone()[0])
 
 
 def same(first: ProEMLC, second: ProEMLC) -> bool:
@@ -174,7 +178,7 @@ def flip_model_file(damage: Damage, folder: Path) -> None:
 def flip_page(damage: Damage, folder: Path) -> None:
     path = damage.some_file(folder, 'journal/*.db3')
     data = bytearray(path.read_bytes())
-    page = damage.dice.randrange(len(data) // 4096) * 4096
+    page = damage.dice.randrange(content_pages(path)) * 4096
     data[page:page + 4096] = damage.dice.choice([bytes(4096), os.urandom(4096)])
     path.write_bytes(data)
 
@@ -261,6 +265,10 @@ class FailingDisk:
                            (os, 'truncate'): os.truncate, (os, 'link'): os.link,
                            (SqliteFile, 'append'): SqliteFile.append}
 
+    @property
+    def unused(self) -> bool:
+        return self.left > 0
+
     def __enter__(self) -> FailingDisk:
         for (owner, name), original in self._originals.items():
             setattr(owner, name, self._wrapped(original))
@@ -282,14 +290,37 @@ class FailingDisk:
         return call
 
 
-def fail_once(folder: Path, place: int, late: bool) -> Result | None:
-    """Learn, load, undo and snapshot while one write fails; None: there are not so many writes."""
+class SmallDisk:
+    """A disk with some bytes left, until the block ends."""
+
+    unused = False
+
+    def __init__(self, folder: Path, left: int) -> None:
+        self._filler = folder / 'filler'
+        self._left = left
+
+    def __enter__(self) -> SmallDisk:
+        with self._filler.open('wb', buffering=0) as stream:
+            try:
+                while True:
+                    stream.write(bytes(4096))
+            except OSError:
+                pass
+            os.truncate(self._filler, max(0, stream.tell() - self._left))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._filler.unlink()
+
+
+def fail_once(folder: Path, disk: FailingDisk | SmallDisk) -> Result | None:
+    """Learn, load, undo and snapshot while the disk fails; None: it did not."""
     durable, _ = open_model(folder)
     done = [make_annotation(number).stamp for number in range(5)]
     durable.learn([make_annotation(number) for number in range(5)])
     durable.save('kitchen')
     durable.learn([make_annotation(5)])
-    with FailingDisk(place, late) as disk:
+    with disk:
         loaded = attempt(lambda: durable.load('kitchen'))
         done = done if loaded else [*done, 5]
         for number in range(10, 14):
@@ -298,7 +329,7 @@ def fail_once(folder: Path, place: int, late: bool) -> Result | None:
         if attempt(durable.undo):
             done.pop()
         attempt(durable.snapshot)
-        unused = disk.left > 0
+        unused = disk.unused
     for number in (20, 21):
         answer, = durable.learn([make_annotation(number)])
         if not isinstance(answer, Learnt):
@@ -336,13 +367,34 @@ def run_failing_disk(scratch: Path) -> dict[str, Counter[str]]:
         place = 0
         while True:
             place += 1
-            result = fail_once(scratch / f'disk {late} {place}', place, late)
+            result = fail_once(scratch / f'disk {late} {place}', FailingDisk(place, late))
             if result is None:
                 break
             counts[kind][result[0]] += 1
             if result[0] == 'lost':
                 print(f'{kind}, write {place}: {result[1]}')
     return counts
+
+
+def run_small_disk(scratch: Path, most: int = 400_000,
+                   step: int = 4096) -> dict[str, Counter[str]]:
+    """Let a real disk be full after each 4 kB, where there is permission to mount one."""
+    folder = scratch / 'small'
+    folder.mkdir()
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder],
+                      capture_output=True).returncode:
+        return {}
+    counts: Counter[str] = Counter()
+    try:
+        for left in range(0, most, step):
+            verdict, reason = fail_once(folder / 'model', SmallDisk(folder, left)) or ('held', '')
+            counts[verdict] += 1
+            if verdict == 'lost':
+                print(f'{left} bytes left: {reason}')
+            shutil.rmtree(folder / 'model')
+    finally:
+        subprocess.run(['umount', '-l', folder], check=True)
+    return {'disk full after each 4 kB': counts}
 
 
 def show(counts: dict[str, Counter[str]]) -> int:
@@ -363,6 +415,7 @@ def main() -> int:
     folder = '/dev/shm' if Path('/dev/shm').is_dir() else None
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         counts = run_failing_disk(Path(scratch))
+        counts.update(run_small_disk(Path(scratch)))
         counts.update(run_damage(args.rounds, Path(scratch), args.seed))
     return 1 if show(counts) else 0
 
