@@ -55,6 +55,13 @@ class RateExceededError(RejectedError):
     """More messages per second than the classifier may take."""
 
 
+class NotActiveError(RejectedError):
+    """A message or request that came while the node is not active."""
+
+    def __init__(self) -> None:
+        super().__init__('not_active', 'the classifier is not active; activate it first')
+
+
 class JournalError(ProEMLCError):
     """The journal cannot be written or read; nothing was learnt from what could not be written."""
 

@@ -8,6 +8,7 @@ learns it; everything behind trusts them. The replay of a bag applies the same r
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -169,6 +170,7 @@ class RateLimit:
         self._what = what
         self._tokens = float('inf')  # Full, whatever rate is set before the first message.
         self._last: int | None = None
+        self._lock = threading.Lock()
 
     def check(self, now: int) -> None:
         """Count a message.
@@ -181,11 +183,13 @@ class RateLimit:
         """
         if not self.rate:
             return
-        burst = max(self.rate, 1.0)
-        elapsed = 0.0 if self._last is None else max(now - self._last, 0) * 1e-9
-        self._last = now
-        self._tokens = min(self._tokens + elapsed * self.rate, burst)
-        if self._tokens < 1.0:
-            raise RateExceededError(
-                'rate', f'more than {self.rate:g} {self._what} per second; the rest is dropped')
-        self._tokens -= 1.0
+        with self._lock:
+            burst = max(self.rate, 1.0)
+            elapsed = 0.0 if self._last is None else max(now - self._last, 0) * 1e-9
+            self._last = now
+            self._tokens = min(self._tokens + elapsed * self.rate, burst)
+            if self._tokens >= 1.0:
+                self._tokens -= 1.0
+                return
+        raise RateExceededError(
+            'rate', f'more than {self.rate:g} {self._what} per second; the rest is dropped')

@@ -52,9 +52,9 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._rejections = ThrottledLog(self.get_logger().warning, 0.0)
+        self._warnings = ThrottledLog(self.get_logger().warning, 0.0)
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
-        self._rejections.period = self._table.values.warning_period
+        self._warnings.period = self._table.values.warning_period
         # Made in on_configure, released in _close; topics and services only with a classifier.
         self._classifier: Classifier | None = None
         self._topics: ClassifierTopics | None = None
@@ -91,7 +91,7 @@ class ClassifierNode(LifecycleNode):
             self.get_logger().error(f'Cannot configure: {text_of(error)}')
             return FAILURE
         self._log_resumed(self._classifier, report)
-        self._topics = ClassifierTopics(self, values, self._classifier, self._rejections)
+        self._topics = ClassifierTopics(self, values, self._classifier, self._warnings)
         self._model_services = ClassifierServices(self, self._classifier, self._topics)
         self._jump_handle = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
@@ -182,12 +182,12 @@ class ClassifierNode(LifecycleNode):
 
     def _report(self) -> None:
         if self._topics is not None:
-            self._topics.check_qos()
+            self._topics.check_connections()
         self._diagnostics_publisher.publish(self._diagnostics.message(
             self.get_clock().now().to_msg(), self._state_name, self._classifier))
 
     def _follow_parameters(self, values: SimpleNamespace) -> None:
-        self._rejections.period = values.warning_period
+        self._warnings.period = values.warning_period
         if self._classifier is not None:
             apply_parameters(self._classifier, values)
         if self._topics is not None:

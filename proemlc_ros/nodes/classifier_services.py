@@ -14,13 +14,11 @@ from std_srvs.srv import Trigger
 from proemlc_ros.classifier.classifier import Classifier, ModelChange, quoted
 from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
-from proemlc_ros.errors import ProEMLCError, text_of
+from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
-
-_NOT_ACTIVE = 'the classifier is not active; activate it first'
 
 
 class ClassifierServices:
@@ -57,7 +55,7 @@ class ClassifierServices:
 
     def _annotate(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
-            return _fill(response, False, _NOT_ACTIVE)
+            return self._reject(response, NotActiveError())
         deferred = DeferredResponse()
 
         def respond(future: Future[Learnt]) -> None:
@@ -73,12 +71,11 @@ class ClassifierServices:
 
     def _predict(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
-            return _fill(response, False, _NOT_ACTIVE)
+            return self._reject(response, NotActiveError())
         try:
             prediction = self._classifier.predict(stamped_vector_of(request.features))
         except ProEMLCError as error:
-            self._topics.reject(error)
-            return _fill(response, False, text_of(error))
+            return self._reject(response, error)
         response.prediction = prediction_message(
             self._factory, request.features.header, prediction)
         return _fill(response, True, '')
@@ -101,6 +98,10 @@ class ClassifierServices:
 
     def _load(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.load(request.file_name))
+
+    def _reject(self, response: Any, error: ProEMLCError) -> Any:
+        self._topics.reject(error)
+        return _fill(response, False, text_of(error))
 
     def _respond(self, response: Any, change: Future[ModelChange]) -> DeferredResponse:
         """Answer once a change is made, behind the annotations that came before."""

@@ -51,8 +51,11 @@ class Receiver:
             kind, topic, callback, qos, callback_group=_NotForExecutors(),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
         self._guard = GuardCondition(None, None, context=node.context)
+        self._lost = _rclpy.EventHandle(
+            self._subscription.handle,
+            _rclpy.rcl_subscription_event_type_t.RCL_SUBSCRIPTION_MESSAGE_LOST)
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name='receiver', daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f'receiver of {topic}', daemon=True)
         self._thread.start()
 
     @property
@@ -60,12 +63,24 @@ class Receiver:
         """The topic's full name."""
         return str(self._subscription.topic_name)
 
+    @property
+    def lost(self) -> int:
+        """How many messages DDS knows to be lost, since the beginning.
+
+        All of them where the history of the subscription is KEEP_ALL. With KEEP_LAST, DDS does
+        not count those that it overwrites in the queue of the subscription.
+        """
+        # Asked, not waited for: the event would wake a wait set for every message.
+        with self._lost:
+            return int(self._lost.take_event().total_count)
+
     def destroy(self) -> None:
         """Stop receiving."""
         self._stopping = True
         self._guard.trigger()
         self._thread.join()
         self._guard.destroy()
+        self._lost.destroy_when_not_in_use()
         self._node.destroy_subscription(self._subscription)
 
     def _run(self) -> None:

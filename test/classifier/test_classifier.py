@@ -102,7 +102,7 @@ def test_rejections_are_answered_and_counted(classifier):
     values = vector(1).data
     futures = [annotate(classifier, 'cup'), annotate(classifier, '', features=values)]
     assert [error_of(future).cause for future in futures] == ['no_features', 'bad_label']
-    assert classifier.statistics.rejects == {'no_features': 1, 'bad_label': 1}
+    assert classifier.statistics.rejected() == {'no_features': 1, 'bad_label': 1}
 
 
 def test_two_ways_to_spell_a_name_are_one_label(classifier):
