@@ -47,6 +47,10 @@ class LabelRejectedError(RejectedError):
     """Label names that are no usable text, or too many of them."""
 
 
+class TextRejectedError(RejectedError):
+    """Text that is too long or has characters that do not show, such as an annotator's name."""
+
+
 class UnmatchedAnnotationError(RejectedError):
     """An annotation whose stamp no buffered feature vector has."""
 

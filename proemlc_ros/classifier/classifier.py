@@ -25,9 +25,19 @@ from proemlc_ros.classifier.records import (
 )
 from proemlc_ros.classifier.statistics import Statistics
 from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
-from proemlc_ros.classifier.validation import RateLimit, validate_vector
+from proemlc_ros.classifier.validation import (
+    LONGEST_EXTRACTOR,
+    RateLimit,
+    validate_sizes,
+    validate_text,
+    validate_vector,
+)
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import ProEMLCError, cause_of
+from proemlc_ros.foreign_text import shown
+
+# Label names in the answer to an annotation.
+MOST_SHOWN = 20
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
@@ -97,6 +107,7 @@ class Classifier:
         newest = self.matcher.buffer.newest
         if width is None and newest is not None:
             width = newest.data.size  # Until something is learnt, the first vector decides.
+        self._validate_extractor(vector.extractor)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -130,6 +141,9 @@ class Classifier:
         pending = PendingAnnotation(annotation, future)
         try:
             self.annotation_rate.check(now)
+            self._validate_extractor(annotation.extractor)
+            validate_sizes(annotation, lambda: self.durable.model.learner.labels,
+                           self.durable.limits)
         except ProEMLCError as error:
             future.set_exception(error)
             return future
@@ -150,13 +164,13 @@ class Classifier:
         """Give a label another name."""
         def act() -> ModelChange:
             event = self.durable.rename(label, new_label)
-            return ModelChange(f'{event.label!r} is now {event.new_label!r}', event)
+            return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
         return self.learning.call(act)
 
     def remove(self, label: str) -> Future[ModelChange]:
         """Forget a label."""
         def act() -> ModelChange:
-            return ModelChange(f'removed {label!r}', self.durable.remove(label))
+            return ModelChange(f'removed {shown(label)}', self.durable.remove(label))
         return self.learning.call(act)
 
     def reset(self) -> Future[ModelChange]:
@@ -236,6 +250,10 @@ class Classifier:
 
     # ----- inside -----
 
+    def _validate_extractor(self, extractor: str) -> None:
+        if extractor != self.durable.model.extractor:  # An older model's own may be long.
+            validate_text(extractor, 'extractor', LONGEST_EXTRACTOR)
+
     def _model_replaced(self) -> None:
         self.clear_buffer('model_replaced', 'the model was replaced')
 
@@ -253,5 +271,8 @@ class Classifier:
 
 
 def quoted(names: tuple[str, ...]) -> str:
-    """Return label names for people."""
-    return ', '.join(map(repr, names)) if names else 'an annotation without labels'
+    """Return label names for people; not all where there are many."""
+    if not names:
+        return 'an annotation without labels'
+    more = f' and {len(names) - MOST_SHOWN} more' if len(names) > MOST_SHOWN else ''
+    return ', '.join(map(shown, names[:MOST_SHOWN])) + more

@@ -122,7 +122,7 @@ class LearningThread:
             except (ProEMLCError, OSError) as error:
                 change.future.set_exception(error)
             except Exception as error:  # A fault of ours; the thread must live on.
-                self._on_error(f'{error!r}')
+                self._on_error(f'a change of the model failed: {error!r}')
                 change.future.set_exception(error)
             else:
                 change.future.set_result(result)

@@ -161,7 +161,7 @@ REPORT_PARAMETERS = (
              'Annotations over which the rolling Hamming loss is computed',
              1, 1_000_000),
     Declared('warning_period', 5.0,
-             'Time between log lines about the same cause of rejection, seconds',
+             'Time between log lines of the same kind, such as rejections of one cause, seconds',
              0.0, 3600.0, runtime=True),
 )
 

@@ -211,8 +211,8 @@ class ClassifierTopics:
         jumps = self._classifier.matcher.buffer.jumps
         if jumps != self._jumps:
             self._jumps = jumps
-            self._node.get_logger().warning(
-                'The stamps of the features jumped back (a looping bag or a restarted '
+            self._warnings.log(
+                'stamps', 'The stamps of the features jumped back (a looping bag or a restarted '
                 'simulation?); the buffer was cleared.')
 
     def check_connections(self) -> None:

@@ -21,6 +21,11 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from proemlc_ros.nodes.throttled_log import ThrottledLog
+
+# Seconds between log lines about the same fault.
+_FAULT_PERIOD = 5.0
+
 
 class _NotForExecutors(ReentrantCallbackGroup):
     """Keeps what is in it from executors."""
@@ -47,6 +52,7 @@ class Receiver:
         self._node = node
         self._kind = kind
         self._callback = callback
+        self._faults = ThrottledLog(node.get_logger().error, _FAULT_PERIOD)
         self._subscription = node.create_subscription(
             kind, topic, callback, qos, callback_group=_NotForExecutors(),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
@@ -93,12 +99,18 @@ class Receiver:
                 wait_set.add_subscription(subscription)
                 wait_set.add_guard_condition(guard)
                 wait_set.wait(-1)
-                while not self._stopping and (
-                        taken := subscription.take_message(self._kind, False)) is not None:
-                    self._receive(taken[0])
+                while not self._stopping and self._receive(subscription):
+                    pass
 
-    def _receive(self, message: Any) -> None:
+    def _receive(self, subscription: Any) -> bool:
+        """Take a message and hand it on; False where there was none."""
         try:
-            self._callback(message)
-        except Exception:  # A fault of ours must not end the stream unheard.
-            self._node.get_logger().error(traceback.format_exc())
+            taken = subscription.take_message(self._kind, False)
+            if taken is None:
+                return False
+            self._callback(taken[0])
+        except Exception as error:  # A fault of ours must not end the stream unheard.
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self._faults.log(place.lineno, f'A message of {self.topic_name} was dropped: '
+                             f'{error!r} in {place.name}, {place.filename}:{place.lineno}')
+        return True

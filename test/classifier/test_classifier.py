@@ -12,7 +12,7 @@ import pytest
 
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.classifier import Classifier, quoted
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
@@ -29,6 +29,7 @@ from proemlc_ros.errors import (
     JournalError,
     ProEMLCError,
     RateExceededError,
+    TextRejectedError,
     UndoError,
     VectorRejectedError,
 )
@@ -103,6 +104,22 @@ def test_rejections_are_answered_and_counted(classifier):
     futures = [annotate(classifier, 'cup'), annotate(classifier, '', features=values)]
     assert [error_of(future).cause for future in futures] == ['no_features', 'bad_label']
     assert classifier.statistics.rejected() == {'no_features': 1, 'bad_label': 1}
+
+
+def test_texts_are_limited_before_they_are_kept(classifier):
+    long = classifier.annotate(Annotation(SECOND, ('cup',), extractor='x' * 201))
+    named = classifier.annotate(Annotation(SECOND, ('cup',), annotator='x\x1b[2J'))
+    assert error_of(long).cause == 'bad_extractor' and error_of(named).cause == 'bad_annotator'
+    with pytest.raises(TextRejectedError):
+        classifier.classify(vector(1)._replace(extractor='x' * 10**6))
+    assert classifier.matcher.held == 0 and len(classifier.matcher.buffer) == 0
+
+
+def test_an_answer_names_some_labels_where_there_are_many():
+    assert quoted(()) == 'an annotation without labels'
+    assert quoted(('cup', 'a\nb')) == r"'cup', 'a\nb'"
+    text = quoted(tuple(f'label {number}' for number in range(1000)))
+    assert text.startswith("'label 0', 'label 1'") and text.endswith('and 980 more')
 
 
 def test_two_ways_to_spell_a_name_are_one_label(classifier):
