@@ -185,6 +185,10 @@ class ClassifierUnavailableError(ProEMLCError):
     """The classifier does not answer; says whether the request may have been done."""
 
 
+class NoAnswerError(ClassifierUnavailableError):
+    """The classifier went away after it got the request, which may have been done."""
+
+
 class TrainingError(ProEMLCError):
     """Training on bags cannot be done as asked."""
 

@@ -8,8 +8,11 @@ escape sequences that command a terminal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 LONGEST_SHOWN = 100
 LONGEST_LINE = 500
+MOST_NAMES = 20
 
 
 def shown(text: str, limit: int = LONGEST_SHOWN) -> str:
@@ -21,6 +24,16 @@ def shown(text: str, limit: int = LONGEST_SHOWN) -> str:
     "'aaaaa…'"
     """
     return repr(text if len(text) <= limit else text[:limit] + '…')
+
+
+def shown_names(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Return names in quotes; only the first ones where there are many.
+
+    >>> shown_names(['cup', 'red', 'box'], most=2)
+    "'cup', 'red' and 1 more"
+    """
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(map(shown, names[:most])) + more
 
 
 def printable_line(text: str, limit: int = LONGEST_LINE) -> str:

@@ -215,6 +215,23 @@ class AppendableBag:
         pair = next(self.entries(number - 1), None)
         return None if pair is None or pair[0][0] != number else pair
 
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest messages whose reference begins so."""
+        found: list[tuple[int, str]] = []
+        for summary in reversed(self.files):
+            if len(found) < most:
+                found[:0] = self._references(summary, prefix, most - len(found))
+        return found
+
+    def _references(self, summary: FileSummary, prefix: str, most: int) -> list[tuple[int, str]]:
+        if summary.path in self._salvaged:
+            return [(row[0], record.reference) for row, record in self._salvaged[summary.path]
+                    if record is not None and record.reference.startswith(prefix)][-most:]
+        if summary is self._live:
+            return [] if self._file is None else self._file.references(prefix, most)
+        with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
+            return file.references(prefix, most)
+
     def _pairs(self, summary: FileSummary, after: int) -> Iterator[Pair]:
         if summary.path in self._salvaged:
             yield from (pair for pair in self._salvaged[summary.path] if pair[0][0] > after)

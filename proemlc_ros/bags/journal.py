@@ -184,6 +184,22 @@ class Journal:
             pair = self._guarded('read', lambda: self._bag.entry(number))
         return None if pair is None else self._codec.decode(pair)
 
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest entries whose reference begins so.
+
+        Args:
+            prefix: of the references.
+            most: number of entries, the newest ones.
+
+        Returns:
+            Oldest first.
+
+        Raises:
+            JournalError: the disk fails.
+        """
+        with self._lock:
+            return self._guarded('read', lambda: self._bag.references(prefix, most))
+
     def continue_after(self, number: int) -> None:
         """Number new entries above this, where a snapshot knows of more than the journal."""
         with self._lock:

@@ -133,6 +133,17 @@ class SqliteFile:
                 'SELECT id, digest, chain, reference FROM proemlc_entries WHERE id > ? '
                 'ORDER BY id', (after,)))
 
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the last entries whose reference begins so, in order."""
+        if not self._has_records:
+            return []
+        found = [EntryRecord.read(*stored) for stored in self._database.execute(
+            'SELECT id, digest, chain, reference FROM proemlc_entries '
+            'WHERE substr(reference, 1, ?) = ? AND id IN (SELECT id FROM messages) '
+            'ORDER BY id DESC LIMIT ?', (len(prefix), prefix, most))]
+        return [(record.number, record.reference) for record in reversed(found)
+                if record.reference.startswith(prefix)]
+
     def entries(self, after: int = 0) -> Iterator[tuple[Row | None, EntryRecord | None]]:
         """Yield rows with their records, in order; either may be missing."""
         return merged(self.rows(after), self.records(after))

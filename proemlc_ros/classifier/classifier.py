@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from proemlc_ros.classifier.buffer import MatchingRules
@@ -23,6 +24,13 @@ from proemlc_ros.classifier.records import (
     Query,
     StampedVector,
 )
+from proemlc_ros.classifier.requests import (
+    LONGEST_ID,
+    REFERENCE_PREFIX,
+    REMEMBERED,
+    ClientRequest,
+    RequestTable,
+)
 from proemlc_ros.classifier.statistics import Statistics
 from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
 from proemlc_ros.classifier.validation import (
@@ -33,11 +41,8 @@ from proemlc_ros.classifier.validation import (
     validate_vector,
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
-from proemlc_ros.errors import ProEMLCError, cause_of
-from proemlc_ros.foreign_text import shown
-
-# Label names in the answer to an annotation.
-MOST_SHOWN = 20
+from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
+from proemlc_ros.foreign_text import shown, shown_names
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
@@ -81,6 +86,8 @@ class Classifier:
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
         self._matching = threading.Lock()
+        self.requests = RequestTable()
+        self._restore_requests(on_error)
         self._next_retry = 0.0
 
     # ----- feature vectors -----
@@ -128,6 +135,26 @@ class Classifier:
 
     # ----- what changes the model -----
 
+    def annotate_once(self, annotation: Annotation,
+                      request_id: str) -> Future[Learnt] | Future[ClientRequest]:
+        """Take an annotation that may come again with the same id; see RequestTable.
+
+        Returns:
+            As `annotate`; where it came before, a future with the first answer.
+        """
+        try:
+            validate_text(request_id, 'request_id', LONGEST_ID)
+            request = ClientRequest.of(request_id, annotation)
+            answer = self.requests.claim(request)
+        except ProEMLCError as error:
+            self.statistics.annotations.count()
+            return self._rejected(error)
+        if answer is not None:
+            self.statistics.annotations.count()
+            self.statistics.repeated.count()
+            return answer
+        return self.annotate(annotation._replace(request=request))
+
     def annotate(self, annotation: Annotation) -> Future[Learnt]:
         """Take an annotation.
 
@@ -138,6 +165,8 @@ class Classifier:
         self.statistics.annotations.count()
         future: Future[Learnt] = Future()
         future.add_done_callback(self._count)
+        if annotation.request is not None:  # Before the client is answered and may repeat it.
+            future.add_done_callback(partial(self.requests.settle, annotation.request))
         pending = PendingAnnotation(annotation, future)
         try:
             self.annotation_rate.check(now)
@@ -157,7 +186,8 @@ class Classifier:
         """Unlearn the last annotation."""
         def act() -> ModelChange:
             annotation = self.durable.undo()
-            return ModelChange(f'undid {quoted(annotation.labels)}', Event(EventKind.UNDO))
+            labels = shown_names(annotation.labels) or 'an annotation without labels'
+            return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
         return self.learning.call(act)
 
     def rename(self, label: str, new_label: str) -> Future[ModelChange]:
@@ -250,6 +280,19 @@ class Classifier:
 
     # ----- inside -----
 
+    def _restore_requests(self, on_error: Callable[[str], None]) -> None:
+        try:
+            self.requests.restore(self.durable.journal.references(REFERENCE_PREFIX, REMEMBERED),
+                                  self.durable.not_learnt)
+        except JournalError as error:
+            on_error(f'earlier requests are not remembered: {error}')
+
+    def _rejected(self, error: ProEMLCError) -> Future[Learnt]:
+        future: Future[Learnt] = Future()
+        future.add_done_callback(self._count)
+        future.set_exception(error)
+        return future
+
     def _validate_extractor(self, extractor: str) -> None:
         if extractor != self.durable.model.extractor:  # An older model's own may be long.
             validate_text(extractor, 'extractor', LONGEST_EXTRACTOR)
@@ -268,11 +311,3 @@ class Classifier:
             return
         self.queries.settle(future.result().annotation.stamp)
         self.snapshots.consider()
-
-
-def quoted(names: tuple[str, ...]) -> str:
-    """Return label names for people; not all where there are many."""
-    if not names:
-        return 'an annotation without labels'
-    more = f' and {len(names) - MOST_SHOWN} more' if len(names) > MOST_SHOWN else ''
-    return ', '.join(map(shown, names[:MOST_SHOWN])) + more

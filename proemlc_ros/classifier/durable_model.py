@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from proemlc_ros.errors import (
     UnknownLabelError,
     UnlearnError,
 )
+
+_MOST_NOT_LEARNT = 1000
 
 
 class DurableModel:
@@ -51,6 +54,8 @@ class DurableModel:
         self.journal = journal
         self.limits = limits or Limits()
         self.position = 0
+        # Numbers of recent entries that the learner rejected: they are in the journal only.
+        self.not_learnt: deque[int] = deque(maxlen=_MOST_NOT_LEARNT)
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
         # What could not be journalled when the node started, and has to be before anything else.
@@ -74,7 +79,8 @@ class DurableModel:
         with self.lock:
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
-                                     dict.fromkeys(learner.labels), self.limits)
+                                     dict.fromkeys(learner.labels), self.limits,
+                                     self.model.version)
             validated: list[Annotation | ProEMLCError] = []
             for annotation in annotations:
                 try:
@@ -85,7 +91,8 @@ class DurableModel:
             try:
                 if accepted:
                     self._catch_up()
-                numbers = iter(self.journal.append(accepted))
+                numbers = iter(self.journal.append(accepted, [
+                    item.request.reference if item.request else '' for item in accepted]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
@@ -220,7 +227,8 @@ class DurableModel:
         # Whoever holds the model's lock may ask for a snapshot, so the snapshots' lock is second.
         with self.lock:
             learner = self.model.learner.copy()
-            extra = {**self.model.to_extra(), 'position': self.position}
+            extra = {**self.model.to_extra(), 'position': self.position,
+                     'not_learnt': list(self.not_learnt)}
         self.snapshots.write(learner, extra)
         if self.journal.over_limit:
             # Once both snapshots hold the oldest files, these can go.
@@ -251,6 +259,7 @@ class DurableModel:
         try:
             introduced = self.model.learn(number, annotation)
         except ProEMLCError as error:
+            self.not_learnt.append(number)
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 

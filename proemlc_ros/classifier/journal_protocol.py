@@ -81,6 +81,9 @@ class JournalProtocol(Protocol):
     def entry(self, number: int) -> EntryProtocol | None:
         """Return one entry, None where it is gone."""
 
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest entries with such references, oldest first."""
+
     def continue_after(self, number: int) -> None:
         """Number new entries above this."""
 

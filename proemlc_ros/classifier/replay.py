@@ -107,6 +107,7 @@ class Replay:
 
     def _reject(self, number: int, reason: object) -> None:
         self._report.rejections.append((number, str(reason)))
+        self._durable.not_learnt.append(number)
 
     def _pass_over(self, entry: EntryProtocol) -> None:
         """Leave out an annotation that is undone, or the undo, and what both did to the labels."""

@@ -98,6 +98,9 @@ def _load_snapshot(durable: DurableModel, report: ResumeReport) -> None:
     durable.position = durable.snapshots.position
     durable.model.replace(learner)
     durable.model.raise_version(int(learner.extra.get('label_set_version', 0)))
+    not_learnt = learner.extra.get('not_learnt')
+    if isinstance(not_learnt, list):
+        durable.not_learnt.extend(number for number in not_learnt if isinstance(number, int))
     durable.model.undo_stack.restore(
         learner.extra.get('lessons', ()), partial(_annotation_of, durable.journal))
 

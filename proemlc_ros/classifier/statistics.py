@@ -67,6 +67,8 @@ class Statistics:
         self.features = RateMeter()
         self.predictions = RateMeter()
         self.annotations = RateMeter()
+        # Requests that came again and got the first answer.
+        self.repeated = RateMeter()
         self.latency = LatencyWindow()
         self._rejects: Counter[str] = Counter()
         # Told by DDS: published, but never received.

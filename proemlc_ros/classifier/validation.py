@@ -132,12 +132,14 @@ class ExpectedInput:
         extractor: what made the vectors that were learnt; empty where not known.
         known: labels that the model knows.
         limits: bounds.
+        version: of the label set.
     """
 
     width: int | None = None
     extractor: str = ''
     known: dict[str, None] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    version: int = 0
 
     def accept_vector(self, vector: StampedVector) -> None:
         """Validate a vector; the first one fixes the width.
@@ -152,7 +154,8 @@ class ExpectedInput:
         """Validate an annotation that has its features.
 
         Returns:
-            The annotation with its label names in their normal form.
+            The annotation with its label names in their normal form, and with the answer where
+            its client may repeat the request.
 
         Raises:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
@@ -162,7 +165,13 @@ class ExpectedInput:
             annotation = self._with_valid_names(annotation)
         features = annotation.matched_features
         validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits)
-        self.known.update(dict.fromkeys(annotation.named))
+        introduced = tuple(name for name in dict.fromkeys(annotation.named)
+                           if name not in self.known)
+        self.known.update(dict.fromkeys(introduced))
+        self.version += bool(introduced)
+        if annotation.request is not None:
+            annotation = annotation._replace(request=annotation.request.answered(
+                annotation.labels, introduced, self.version))
         self.width = features.size
         self.extractor = self.extractor or annotation.extractor
         return annotation

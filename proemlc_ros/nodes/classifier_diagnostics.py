@@ -87,6 +87,7 @@ class ClassifierDiagnostics:
         yield 'Snapshot age (s)', _age(durable.snapshots.time)
         yield 'Entries since snapshot', str(durable.unsaved)
         yield 'Annotations received', str(statistics.annotations.total)
+        yield 'Repeated requests', str(statistics.repeated.total)
         yield 'Lost annotations', str(statistics.lost_annotations)
         rejected = statistics.rejected()
         yield 'Rejected', str(sum(rejected.values()))

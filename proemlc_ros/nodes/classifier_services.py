@@ -8,17 +8,22 @@ from concurrent.futures import Future
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.classifier import Classifier, ModelChange, quoted
+from proemlc_ros.classifier.classifier import Classifier, ModelChange
 from proemlc_ros.classifier.records import Learnt
+from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
 from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
+
+# Requests and responses that wait on either side; rclpy's default of 10 loses those of a burst.
+_QOS = QoSProfile(depth=1000)
 
 
 class ClassifierServices:
@@ -36,7 +41,7 @@ class ClassifierServices:
         self._topics = topics
         self._factory = RosMessages()
         self._services: list[Service] = [
-            allow_deferred(node.create_service(kind, f'~/{name}', callback))
+            allow_deferred(node.create_service(kind, f'~/{name}', callback, qos_profile=_QOS))
             for name, kind, callback in (
                 ('annotate', Annotate, self._annotate),
                 ('undo', Trigger, self._undo),
@@ -58,15 +63,21 @@ class ClassifierServices:
             return self._reject(response, NotActiveError())
         deferred = DeferredResponse()
 
-        def respond(future: Future[Learnt]) -> None:
+        def respond(future: Future[Any]) -> None:
             self._topics.publish_learnt(future)
-            response.label_set_version = self._classifier.durable.model.version
             error = future.exception()
             if error is None:
-                deferred.resolve(_fill(response, True, _learnt_text(future.result())))
+                learnt: Learnt | ClientRequest = future.result()
+                response.label_set_version = learnt.version
+                deferred.resolve(_fill(response, True, learnt.message))
             else:
+                response.label_set_version = self._classifier.durable.model.version
                 deferred.resolve(_fill(response, False, text_of(error)))
-        self._classifier.annotate(annotation_of(request.annotation)).add_done_callback(respond)
+        annotation = annotation_of(request.annotation)
+        future: Future[Any] = (
+            self._classifier.annotate_once(annotation, request.request_id)
+            if request.request_id else self._classifier.annotate(annotation))
+        future.add_done_callback(respond)
         return deferred
 
     def _predict(self, request: Any, response: Any) -> Any:
@@ -134,8 +145,3 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ProEMLCError):
         return text_of(error)
     return f'internal error: {error!r}'
-
-
-def _learnt_text(learnt: Learnt) -> str:
-    text = f'learnt {quoted(learnt.annotation.labels)}'
-    return f'{text}; new: {quoted(learnt.introduced)}' if learnt.introduced else text

@@ -157,13 +157,19 @@ class ClassifierTopics:
         future = self._classifier.annotate(annotation_of(message))
         future.add_done_callback(self.publish_learnt)
 
-    def publish_learnt(self, future: Future[Learnt]) -> None:
-        """Publish what was learnt from an annotation, or log why it was rejected."""
+    def publish_learnt(self, future: Future[Any]) -> None:
+        """Publish what was learnt from an annotation, or log why it was rejected.
+
+        Args:
+            future: done; with Learnt, or with a ClientRequest that was learnt before.
+        """
         error = future.exception()
         if error is not None:
             self.log_rejection(error)
             return
         learnt = future.result()
+        if not isinstance(learnt, Learnt):
+            return
         if learnt.introduced:
             self.publish_labels()
         else:

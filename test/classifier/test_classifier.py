@@ -12,7 +12,7 @@ import pytest
 
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.classifier import Classifier, quoted
+from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
@@ -115,13 +115,6 @@ def test_texts_are_limited_before_they_are_kept(classifier):
     assert classifier.matcher.held == 0 and len(classifier.matcher.buffer) == 0
 
 
-def test_an_answer_names_some_labels_where_there_are_many():
-    assert quoted(()) == 'an annotation without labels'
-    assert quoted(('cup', 'a\nb')) == r"'cup', 'a\nb'"
-    text = quoted(tuple(f'label {number}' for number in range(1000)))
-    assert text.startswith("'label 0', 'label 1'") and text.endswith('and 980 more')
-
-
 def test_two_ways_to_spell_a_name_are_one_label(classifier):
     values = vector(1).data
     for name in ('caf\u00e9', 'cafe\u0301'):
@@ -187,9 +180,9 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
     sizes = []
     append = classifier.durable.journal.append
 
-    def counted(records):
+    def counted(records, references):
         sizes.append(len(records))
-        return append(records)
+        return append(records, references)
     monkeypatch.setattr(classifier.durable.journal, 'append', counted)
     gate = hold(classifier)
     futures = [annotate(classifier, f'label {number}') for number in range(4)]
@@ -201,7 +194,7 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
 def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypatch):
     classifier.keep(vector(1))
 
-    def full(records):
+    def full(records, references):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
         patch.setattr(classifier.durable.journal, 'append', full)
