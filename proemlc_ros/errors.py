@@ -47,12 +47,23 @@ class LabelRejectedError(RejectedError):
     """Label names that are no usable text, or too many of them."""
 
 
+class TextRejectedError(RejectedError):
+    """Text that is too long or has characters that do not show, such as an annotator's name."""
+
+
 class UnmatchedAnnotationError(RejectedError):
     """An annotation whose stamp no buffered feature vector has."""
 
 
 class RateExceededError(RejectedError):
     """More messages per second than the classifier may take."""
+
+
+class NotActiveError(RejectedError):
+    """A message or request that came while the node is not active."""
+
+    def __init__(self) -> None:
+        super().__init__('not_active', 'the classifier is not active; activate it first')
 
 
 class JournalError(ProEMLCError):
@@ -172,6 +183,10 @@ class OperatorRequestError(ProEMLCError):
 
 class ClassifierUnavailableError(ProEMLCError):
     """The classifier does not answer; says whether the request may have been done."""
+
+
+class NoAnswerError(ClassifierUnavailableError):
+    """The classifier went away after it got the request, which may have been done."""
 
 
 class TrainingError(ProEMLCError):

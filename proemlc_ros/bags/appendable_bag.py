@@ -3,7 +3,8 @@
 """A bag that grows for years: appended durably, split into files, repaired on opening.
 
 Messages are numbered from 1 on, through all files, in the order in which they were written; their
-timestamps rise strictly, so that readers which sort by time see the same order.
+timestamps rise strictly, so that readers which sort by time see the same order. Each has a record
+beside it that proves it, see entry_proof.py.
 """
 
 from __future__ import annotations
@@ -11,45 +12,79 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from proemlc_ros.bags.entry_proof import Row, digest_of, records_of
+from proemlc_ros.bags.file_opener import FileOpener, topics_in
+from proemlc_ros.bags.journal_file import Pair
 from proemlc_ros.bags.metadata import BagTopic, FileSummary, write_metadata
-from proemlc_ros.bags.recovery import recover_in_place
-from proemlc_ros.bags.sqlite_file import Row, SqliteFile
+from proemlc_ros.bags.sqlite_file import SqliteFile
 
 
 class AppendableBag:
     """A bag that is open for appending; one process at a time, one thread at a time.
 
+    Opening repairs what is damaged. Where the disk does not allow that, or any writing, the bag
+    can be read as far as possible, and `problem` tells why nothing can be appended.
+
     Args:
         folder: folder of the bag; made where it does not exist.
+        types: message types of the topics.
         new_topics: returns the topics of a new bag.
-        is_valid: tells whether a row recovered from a damaged file can be trusted.
+        is_valid: tells whether a message without a record is whole.
         max_file_bytes: size above which a new file is begun.
 
     Attributes:
+        problem: why nothing can be appended, in words; empty where it can.
         repairs: what was repaired on opening, in words.
-
-    Raises:
-        OSError, sqlite3.Error: the folder cannot be written or read.
+        reports: what was found in each file on opening.
+        gaps: numbers that no file had then, or has been dropped since.
     """
 
-    def __init__(self, folder: Path, new_topics: Callable[[], Sequence[BagTopic]],
-                 is_valid: Callable[[Row], bool], max_file_bytes: int) -> None:
+    def __init__(self, folder: Path, types: Sequence[str],
+                 new_topics: Callable[[], Sequence[BagTopic]], is_valid: Callable[[Row], bool],
+                 max_file_bytes: int) -> None:
         self.folder = folder
+        self.types = list(types)
         self.max_file_bytes = max_file_bytes
-        self.repairs: list[str] = []
-        self._is_valid = is_valid
-        folder.mkdir(parents=True, exist_ok=True)
+        self._new_topics = new_topics
+        self._known_topics: list[BagTopic] = []
+        self._closed: list[FileSummary] = []
+        self._live: FileSummary | None = None
+        self._file: SqliteFile | None = None
+        opener = FileOpener(types, lambda: self.topics, is_valid)
+        try:
+            self._open(opener)
+        except (OSError, sqlite3.Error) as error:
+            opener.block(error)
+        self.problem, self.repairs = opener.problem, opener.repairs
+        self.reports, self.gaps = opener.reports, opener.gaps()
+        self._salvaged = opener.salvaged
+        self._last_id, self._last_time = opener.last_id, opener.last_time
+        self._chain = opener.chain
+
+    def _open(self, opener: FileOpener) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths()
-        self.topics = self._known_topics(paths) or list(new_topics())
-        self._closed = [self._closed_summary(path) for path in paths[:-1]]
-        path = paths[-1] if paths else self._path(0)
-        self._file = self._open(path) if paths else SqliteFile.create(path, self.topics)
-        self._live = self._file.summary()
-        self._last_id = max([self._live.last_id, *(file.last_id for file in self._closed)])
-        self._last_time = max([0, *(file.last_time or 0 for file in self.files)])
+        self._known_topics = topics_in(paths, self.types)
+        for path in paths:
+            if self._live is not None:
+                self._closed.append(self._live)
+            if self._file is not None:
+                self._file.close()
+            self._file, self._live = opener.open(path)
+        if not paths:
+            self._file = SqliteFile.create(self._path(0), self.topics)
+            self._live = FileSummary(self._file.path.name)
         self.write_metadata()
+
+    @property
+    def topics(self) -> list[BagTopic]:
+        """Topics of the bag."""
+        if not self._known_topics:
+            self._known_topics = list(self._new_topics())
+        return self._known_topics
 
     @property
     def last_id(self) -> int:
@@ -57,65 +92,75 @@ class AppendableBag:
         return self._last_id
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether it is not known what the last append has written."""
+        return self._file is None
+
+    @property
     def files(self) -> list[FileSummary]:
         """What each file holds, oldest first."""
-        return [*self._closed, self._live]
+        return [*self._closed, *([] if self._live is None else [self._live])]
 
-    def append(self, messages: Sequence[tuple[int, bytes]], now: int) -> list[int]:
+    # ----- writing -----
+
+    def append(self, messages: Sequence[tuple[int, bytes]], now: int,
+               references: Sequence[str] | None = None) -> list[int]:
         """Write messages in one transaction; they are on the disk when this returns.
 
         Args:
             messages: index of the topic and CDR bytes of each.
             now: nanoseconds since the epoch.
+            references: kept with the messages, one each; None: empty ones.
 
         Returns:
             The messages' numbers.
 
         Raises:
-            OSError, sqlite3.Error: nothing was written.
+            OSError, sqlite3.Error: nothing was written, unless the bag is `in_doubt`: then
+                what was written is withdrawn before the next message.
         """
         if not messages:
             return []
-        if self._file.size() > self.max_file_bytes:
-            self._begin_next_file()
+        file = self._file or self._reopen()
+        if file.size() > self.max_file_bytes:
+            file = self.begin_file()
         start = max(now, self._last_time + 1)
         rows: list[Row] = [(self._last_id + 1 + offset, index + 1, start + offset, data)
                            for offset, (index, data) in enumerate(messages)]
-        self._file.append(rows)
-        live = self._live
-        live.first_time = start if live.first_time is None else live.first_time
-        self._last_id, _, self._last_time, _ = rows[-1]
-        live.last_id, live.last_time = self._last_id, self._last_time
-        for index, _ in messages:
-            name = self.topics[index].name
-            live.counts[name] = live.counts.get(name, 0) + 1
+        records = records_of(rows, references or [''] * len(rows), self._chain)
+        try:
+            file.append(rows, records)
+        except (OSError, sqlite3.Error):
+            # The error may have come behind the commit.
+            file.close()
+            self._file = None
+            self._file = SqliteFile(file.path)
+            if self._file.row(rows[-1][0]) != rows[-1]:
+                raise
+        self._note(rows)
+        self._chain = records[-1].chain
         return [row[0] for row in rows]
 
-    def rows(self, after: int = 0) -> Iterator[Row]:
-        """Yield the rows with a number above `after`, oldest first."""
-        for summary in self._closed:
-            if summary.last_id > after:
-                file = SqliteFile(self.folder / summary.path)
-                try:
-                    yield from file.rows(after)
-                finally:
-                    file.close()
-        yield from self._file.rows(after)
-
-    def row(self, number: int) -> Row | None:
-        """Return one row; None where it is gone."""
-        for summary in self._closed:
-            if summary.last_id >= number:
-                file = SqliteFile(self.folder / summary.path)
-                try:
-                    return file.row(number)
-                finally:
-                    file.close()
-        return self._file.row(number)
+    def begin_file(self) -> SqliteFile:
+        """Begin the next file."""
+        if self._file is None or self._live is None:
+            raise FileNotFoundError(f'no file of {self.folder} is open')
+        number = int(self._file.path.stem.rpartition('_')[2]) + 1
+        following = SqliteFile.create(self._path(number), self.topics)
+        try:
+            self._file.store_summary(self._live)
+        except sqlite3.Error:
+            pass  # For other readers, which can do without.
+        self._file.close()
+        self._closed.append(self._live)
+        self._file, self._live = following, FileSummary(following.path.name)
+        self.write_metadata()
+        return following
 
     def continue_after(self, number: int) -> None:
         """Number new messages above this."""
-        self._last_id = max(self._last_id, number)
+        if number > self._last_id:
+            self._last_id, self._chain = number, None
 
     def drop_oldest(self, max_bytes: int, up_to: int) -> int:
         """Delete the oldest files while the bag is larger than it may be.
@@ -130,8 +175,11 @@ class AppendableBag:
         dropped = 0
         total = sum((self.folder / file.path).stat().st_size for file in self.files)
         while self._closed and total > max_bytes and self._closed[0].last_id <= up_to:
-            path = self.folder / self._closed.pop(0).path
+            summary = self._closed.pop(0)
+            path = self.folder / summary.path
             total -= path.stat().st_size
+            self.gaps = [range(1, summary.last_id + 1),
+                         *(gap for gap in self.gaps if gap.start > summary.last_id)]
             # The list first: a bag may lack a file that it does not list.
             self.write_metadata()
             path.unlink()
@@ -145,9 +193,81 @@ class AppendableBag:
     def close(self) -> None:
         """Write the metadata and close the bag; no message depends on it."""
         try:
-            self.write_metadata()
+            if not self.problem:
+                self.write_metadata()
         finally:
-            self._file.close()
+            if self._file is not None:
+                self._file.close()
+
+    # ----- reading -----
+
+    def entries(self, after: int = 0) -> Iterator[Pair]:
+        """Yield the messages with a number above `after` that prove themselves, oldest first."""
+        for summary in self.files:
+            if summary.last_id > after or summary is self._live:
+                for pair in self._pairs(summary, after):
+                    row, record = pair
+                    if record is None or digest_of(row) == record.digest:
+                        yield pair
+
+    def entry(self, number: int) -> Pair | None:
+        """Return one message; None where it is gone."""
+        pair = next(self.entries(number - 1), None)
+        return None if pair is None or pair[0][0] != number else pair
+
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest messages whose reference begins so."""
+        found: list[tuple[int, str]] = []
+        for summary in reversed(self.files):
+            if len(found) < most:
+                found[:0] = self._references(summary, prefix, most - len(found))
+        return found
+
+    def _references(self, summary: FileSummary, prefix: str, most: int) -> list[tuple[int, str]]:
+        if summary.path in self._salvaged:
+            return [(row[0], record.reference) for row, record in self._salvaged[summary.path]
+                    if record is not None and record.reference.startswith(prefix)][-most:]
+        if summary is self._live:
+            return [] if self._file is None else self._file.references(prefix, most)
+        with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
+            return file.references(prefix, most)
+
+    def _pairs(self, summary: FileSummary, after: int) -> Iterator[Pair]:
+        if summary.path in self._salvaged:
+            yield from (pair for pair in self._salvaged[summary.path] if pair[0][0] > after)
+        elif summary is self._live:
+            if self._file is not None:
+                yield from _present(self._file, after)
+        else:
+            with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
+                yield from _present(file, after)
+
+    # ----- inside -----
+
+    def _note(self, rows: Sequence[Row]) -> None:
+        live = self._live
+        if live is None:
+            return
+        live.first_time = rows[0][2] if live.first_time is None else live.first_time
+        self._last_id, _, self._last_time, _ = rows[-1]
+        live.last_id, live.last_time = self._last_id, self._last_time
+        for _, topic, _, _ in rows:
+            name = self.topics[topic - 1].name
+            live.counts[name] = live.counts.get(name, 0) + 1
+
+    def _reopen(self) -> SqliteFile:
+        """Open the file again of which it is not known what it holds, and withdraw the rest."""
+        if self._live is None:
+            raise FileNotFoundError(f'no file of {self.folder} is open')
+        file = SqliteFile(self.folder / self._live.path)
+        try:
+            if next(file.rows(self._last_id), None) is not None:
+                file.withdraw(self._last_id)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        return file
 
     def _path(self, number: int) -> Path:
         return self.folder / f'{self.folder.name}_{number}.db3'
@@ -158,46 +278,6 @@ class AppendableBag:
                     if (found := pattern.fullmatch(path.name))]
         return [path for _, path in sorted(numbered)]
 
-    def _known_topics(self, paths: Sequence[Path]) -> list[BagTopic]:
-        for path in reversed(paths):
-            try:
-                file = SqliteFile(path)
-                try:
-                    topics = file.topics()
-                finally:
-                    file.close()
-            except sqlite3.DatabaseError:
-                continue
-            if topics:
-                return topics
-        return []
 
-    def _open(self, path: Path) -> SqliteFile:
-        try:
-            file = SqliteFile(path)
-            if file.is_sound():
-                return file
-            file.close()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # Locked, not readable, disk failing: not a matter of content.
-        count = recover_in_place(path, self.topics, self._is_valid)
-        self.repairs.append(f'{path.name} was damaged: {count} messages recovered, the damaged '
-                            f'file is kept as {path.name}.damaged')
-        return SqliteFile(path)
-
-    def _closed_summary(self, path: Path) -> FileSummary:
-        file = self._open(path)
-        try:
-            return file.summary(final=True)
-        finally:
-            file.close()
-
-    def _begin_next_file(self) -> None:
-        number = int(self._file.path.stem.rpartition('_')[2]) + 1
-        following = SqliteFile.create(self._path(number), self.topics)
-        self._file.store_summary(self._live)
-        self._file.close()
-        self._closed.append(self._live)
-        self._file, self._live = following, FileSummary(following.path.name)
-        self.write_metadata()
+def _present(file: SqliteFile, after: int) -> Iterator[Pair]:
+    return ((row, record) for row, record in file.entries(after) if row is not None)

@@ -8,55 +8,43 @@ same, and the journal can be evaluated like any bag.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from proemlc_ros.bags.appendable_bag import AppendableBag
-from proemlc_ros.bags.cdr import is_whole
-from proemlc_ros.bags.metadata import BagTopic
-from proemlc_ros.bags.sqlite_file import Row
-from proemlc_ros.classifier.records import Annotation, Event
-from proemlc_ros.conversions import (
-    ANNOTATION_TYPE,
-    EVENT_TYPE,
-    MessageFactory,
-    annotation_message,
-    annotation_of,
-    event_message,
-    event_of,
+from proemlc_ros.bags.journal_entries import (
+    ENTRY_TYPES,
+    EntryCodec,
+    JournalEntry,
+    JournalRecord,
+    is_valid_entry,
 )
+from proemlc_ros.bags.journal_file import FileReport, Pair
+from proemlc_ros.classifier.attachments import Attachments, names_content
+from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.errors import JournalError
 
-JournalRecord = Annotation | Event
 Result = TypeVar('Result')
 
-_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
 _ROWS_AT_ONCE = 1000
-_TOPIC_ENDINGS = ('annotations', 'events')
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One entry of the journal.
-
-    Args:
-        number: position, from 1 on.
-        record: the annotation or event.
-    """
-
-    number: int
-    record: JournalRecord
+# What must be free for the next annotations.
+_PROBE_BYTES = 64 * 1024
 
 
 class Journal:
     """A journal that is open for appending; safe to use from several threads.
+
+    Opening never fails for what is in the folder: entries that do not prove themselves are left
+    out and named in `repairs`. Where the disk allows no writing, the journal can be read, and
+    `append` raises until it does.
 
     Args:
         folder: folder of the bag; made where it does not exist.
@@ -69,9 +57,7 @@ class Journal:
 
     Attributes:
         last_write: time of the last write in nanoseconds; None: none since the opening.
-
-    Raises:
-        JournalError: the folder cannot be used.
+        problem: why nothing can be written, in words; empty where it can.
     """
 
     def __init__(self, folder: Path, messages: MessageFactory, node_name: str = '/proemlc',
@@ -80,12 +66,21 @@ class Journal:
         self.folder = folder
         self.max_bytes = max_bytes
         self.last_write: int | None = None
-        self._messages = messages
-        self._node_name = node_name
+        self.problem = ''
+        self._codec = EntryCodec(messages, node_name)
         self._clock = clock
         self._lock = threading.Lock()
-        self._bag = self._guarded('open', lambda: AppendableBag(
-            folder, self._new_topics, _is_valid, max_file_bytes))
+        # Several files, so that the oldest can go.
+        self._max_file_bytes = min(max_file_bytes, max_bytes // 4 or max_file_bytes)
+        self._bag = self._open()
+        self.attachments = Attachments(folder / 'attachments')
+
+    def _open(self) -> AppendableBag:
+        bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
+                            self._max_file_bytes)
+        error = bag.problem or self._try_to_write()
+        self.problem = self._in_words('write', error) if error else ''
+        return bag
 
     @property
     def last_number(self) -> int:
@@ -98,50 +93,112 @@ class Journal:
         return self._bag.repairs
 
     @property
+    def reports(self) -> list[FileReport]:
+        """What was found in each file on opening."""
+        return self._bag.reports
+
+    @property
     def size(self) -> int:
         """Bytes of all files; a file that was deleted meanwhile counts nothing."""
         paths = (self.folder / file.path for file in self._bag.files)
         return sum(path.stat().st_size for path in paths if path.exists())
 
-    def append(self, records: Sequence[JournalRecord]) -> list[int]:
+    @property
+    def over_limit(self) -> bool:
+        """Whether the journal is larger than it may be."""
+        return 0 < self.max_bytes < self.size
+
+    def missing(self, after: int = 0) -> list[range]:
+        """Return the numbers above `after` that had no entry when the journal was opened."""
+        return [range(max(gap.start, after + 1), gap.stop) for gap in self._bag.gaps
+                if gap.stop > after + 1]
+
+    def append(self, records: Sequence[JournalRecord],
+               references: Sequence[str] | None = None) -> list[int]:
         """Write records in one transaction; they are on the disk when this returns.
 
         Args:
             records: annotations, with their features, and events.
+            references: what events refer to outside the journal, one per record; None: nothing.
 
         Returns:
             The numbers of the entries.
 
         Raises:
-            JournalError: nothing was written, for instance because the disk is full.
+            JournalError: nothing was written, for instance because the disk is full; or it
+                cannot be told, and what was written is withdrawn before the next record.
         """
-        rows = [self._encode(record) for record in records]
-        now = self._clock()
+        rows = [self._codec.encode(record) for record in records]
         with self._lock:
-            numbers = self._guarded('write', lambda: self._bag.append(rows, now))
+            self._make_writable()
+            now = self._clock()
+            try:
+                numbers = self._bag.append(rows, now, references)
+            except (OSError, sqlite3.Error) as error:
+                self.problem = self._in_words('write', error)
+                doubt = ('; it cannot be told whether it was written, and it is withdrawn as '
+                         'soon as the disk answers') if self._bag.in_doubt else ''
+                raise JournalError(self.problem + doubt) from error
+            self.problem = ''
             self.last_write = now
         return numbers
+
+    def retry(self) -> None:
+        """Look whether a disk that could not be written can be by now."""
+        if not self.problem:
+            return
+        with self._lock:
+            try:
+                self._make_writable()
+            except JournalError as error:
+                self.problem = str(error)
+            else:
+                error_text = self._try_to_write()
+                self.problem = self._in_words('write', error_text) if error_text else ''
 
     def entries(self, after: int = 0) -> Iterator[JournalEntry]:
         """Yield the entries with a number above `after`, in order.
 
         Raises:
-            JournalError: an entry cannot be read.
+            JournalError: the disk fails.
         """
         while True:
             with self._lock:
-                rows = self._guarded('read', partial(self._some_rows, after))
-            if not rows:
+                # In parts, since a journal may be larger than the memory.
+                pairs = self._guarded('read', partial(self._some, after))
+            if not pairs:
                 return
-            for row in rows:
-                yield self._decode(row)
-            after = rows[-1][0]
+            yield from map(self._codec.decode, pairs)
+            after = pairs[-1][0][0]
+
+    def events(self, after: int = 0) -> Iterator[JournalEntry]:
+        """Yield the entries above `after` that are events; annotations are not decoded."""
+        with self._lock:
+            pairs = self._guarded('read', lambda: [
+                pair for pair in self._bag.entries(after) if pair[0][1] != 1])
+        return map(self._codec.decode, pairs)
 
     def entry(self, number: int) -> JournalEntry | None:
         """Return one entry; None where it is gone."""
         with self._lock:
-            row = self._guarded('read', lambda: self._bag.row(number))
-        return None if row is None else self._decode(row)
+            pair = self._guarded('read', lambda: self._bag.entry(number))
+        return None if pair is None else self._codec.decode(pair)
+
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest entries whose reference begins so.
+
+        Args:
+            prefix: of the references.
+            most: number of entries, the newest ones.
+
+        Returns:
+            Oldest first.
+
+        Raises:
+            JournalError: the disk fails.
+        """
+        with self._lock:
+            return self._guarded('read', lambda: self._bag.references(prefix, most))
 
     def continue_after(self, number: int) -> None:
         """Number new entries above this, where a snapshot knows of more than the journal."""
@@ -149,64 +206,86 @@ class Journal:
             self._bag.continue_after(number)
 
     def checkpoint(self, up_to: int) -> None:
-        """Take note of a snapshot: delete oldest files above the limit, renew the metadata.
+        """Take note of snapshots: delete oldest files above the limit, renew the metadata.
 
         Args:
-            up_to: number of the last entry in the snapshot.
+            up_to: number of the last entry that every snapshot holds.
         """
         with self._lock:
+            if self._bag.problem:
+                return
             if self.max_bytes:
-                self._guarded('shrink', lambda: self._bag.drop_oldest(self.max_bytes, up_to))
+                self._guarded('shrink', lambda: self._drop(self.max_bytes, up_to))
             self._guarded('update', self._bag.write_metadata)
+
+    def compact(self, up_to: int) -> None:
+        """Delete all files that hold nothing else than what every snapshot holds.
+
+        Args:
+            up_to: number of the last entry that every snapshot holds.
+
+        Raises:
+            JournalError: the disk fails; nothing is gone that is not in the snapshots.
+        """
+        with self._lock:
+            self._make_writable()
+            if self._bag.files[-1].counts:
+                self._guarded('compact', self._bag.begin_file)
+            self._guarded('compact', lambda: self._drop(0, up_to))
+
+    def _drop(self, max_bytes: int, up_to: int) -> None:
+        if self._bag.drop_oldest(max_bytes, up_to) and len(self.attachments):
+            self.attachments.keep_only(
+                record.reference for _, record in self._bag.entries()
+                if record is not None and names_content(record.reference))
 
     def close(self) -> None:
         """Bring the metadata up to date and close the bag."""
         with self._lock:
             self._guarded('close', self._bag.close)
 
-    def _some_rows(self, after: int) -> list[Row]:
-        # In parts, since a journal may be larger than the memory.
-        return list(islice(self._bag.rows(after), _ROWS_AT_ONCE))
+    def _some(self, after: int) -> list[Pair]:
+        return list(islice(self._bag.entries(after), _ROWS_AT_ONCE))
+
+    def _make_writable(self) -> None:
+        """Open the bag again where it could not be repaired or made on this disk before.
+
+        Raises:
+            JournalError: it still cannot.
+        """
+        if not self._bag.problem:
+            return
+        if error := self._try_to_write():
+            raise JournalError(self._in_words('write', error))
+        last = self._bag.last_id
+        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
+                                  self._max_file_bytes)
+        self._bag.continue_after(last)
+        if self._bag.problem:
+            raise JournalError(self._in_words('write', self._bag.problem))
+
+    def _try_to_write(self) -> str:
+        """Return why the folder cannot be written, in words; empty where it can."""
+        probe = self.folder / '.probe'
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with probe.open('wb') as stream:
+                stream.write(bytes(_PROBE_BYTES))
+                stream.flush()
+                os.fsync(stream.fileno())
+            probe.unlink()
+        except OSError as error:
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
+            return str(error)
+        return ''
 
     def _guarded(self, what: str, action: Callable[[], Result]) -> Result:
         try:
             return action()
         except (OSError, sqlite3.Error) as error:
-            raise JournalError(
-                f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
-                'the folder for write permission') from error
+            raise JournalError(self._in_words(what, error)) from error
 
-    def _new_topics(self) -> list[BagTopic]:
-        # Imported late: the library rosbags is needed for new journals alone, and takes its time.
-        from proemlc_ros.bags.message_types import definition_and_hash
-        prefix = self._node_name.rstrip('/')
-        topics = []
-        for ending, type_name in zip(_TOPIC_ENDINGS, _TYPES, strict=True):
-            definition, type_hash = definition_and_hash(type_name)
-            topics.append(BagTopic(f'{prefix}/{ending}', type_name, definition=definition,
-                                   type_hash=type_hash))
-        return topics
-
-    def _encode(self, record: JournalRecord) -> tuple[int, bytes]:
-        if isinstance(record, Annotation):
-            index, message = 0, annotation_message(self._messages, record)
-        else:
-            index, message = 1, event_message(self._messages, record)
-        return index, self._messages.serialize(message, _TYPES[index])
-
-    def _decode(self, row: Row) -> JournalEntry:
-        number, topic_number, _, data = row
-        try:
-            message = self._messages.deserialize(data, _TYPES[topic_number - 1])
-            convert = annotation_of if topic_number == 1 else event_of
-            return JournalEntry(number, convert(message))
-        except Exception as error:  # Deserializers raise what they like.
-            raise JournalError(f'entry {number} of the journal {self.folder} cannot be read: '
-                               f'{error!r}') from error
-
-
-def _is_valid(row: Row) -> bool:
-    """Tell whether a row recovered from a damaged file is a whole entry."""
-    _, topic_number, timestamp, data = row
-    return (timestamp > 0 and topic_number in (1, 2)
-            and is_whole(data, _TYPES[topic_number - 1]))
+    def _in_words(self, what: str, error: object) -> str:
+        return (f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
+                'the folder for write permission')

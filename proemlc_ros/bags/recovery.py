@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from proemlc_ros.bags.entry_proof import Row
 from proemlc_ros.bags.mcap_recovery import mcap_is_damaged, recover_mcap
-from proemlc_ros.bags.metadata import BagTopic
-from proemlc_ros.bags.sqlite_file import Row, SqliteFile, is_sound
+from proemlc_ros.bags.sqlite_file import is_sound
 from proemlc_ros.errors import BagError
 
 _MAGIC = b'SQLite format 3\0'
@@ -70,36 +70,6 @@ def recover_copy(file: Path, folder: Path, notes: list[str]) -> Path:
         raise BagError(f'{file}: no message in it is readable; record again')
     notes.append(f'{file.name} is damaged; {count} messages in it are readable')
     return target
-
-
-def recover_in_place(
-    path: Path, topics: Sequence[BagTopic], is_valid: Callable[[Row], bool]
-) -> int:
-    """Replace a damaged .db3 file of ours by one with all messages that are readable.
-
-    The damaged file stays beside it with the ending `.damaged`.
-
-    Args:
-        path: the damaged file.
-        topics: topics of the bag.
-        is_valid: tells whether the message in a row can be trusted.
-
-    Returns:
-        Number of messages in the new file.
-    """
-    shutil.copyfile(path, path.with_name(f'{path.name}.damaged'))
-    rebuilt = path.with_name(f'{path.name}.rebuilt')
-    rebuilt.unlink(missing_ok=True)
-    trimmed = path.with_name(f'{path.name}.trimmed')
-    with closing(_open_readable(path, trimmed)) as source, closing(
-            SqliteFile.create(rebuilt, topics)) as target:
-        rows = [row for row in readable_rows(source) if is_message(row) and is_valid(row)]
-        target.append(rows)
-    trimmed.unlink(missing_ok=True)
-    # A rollback journal belongs to the damaged file and must not be applied to the new one.
-    path.with_name(f'{path.name}-journal').unlink(missing_ok=True)
-    rebuilt.replace(path)
-    return len(rows)
 
 
 def readable_rows(database: sqlite3.Connection) -> Iterator[Row]:

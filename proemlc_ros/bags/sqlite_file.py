@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 
+from proemlc_ros.bags.entry_proof import EntryRecord, Row, merged
 from proemlc_ros.bags.metadata import VERSION, BagTopic, FileSummary
 from proemlc_ros.files import sync_folder
-
-Row = tuple[int, int, int, bytes]
-"""Number, topic number, timestamp in nanoseconds, CDR bytes."""
 
 # Zeros kept behind the last page (sparse, so free). SQLite ignores them; a file whose last bytes
 # are lost, as cheap flash does on power failure, then loses none of its content.
@@ -40,6 +39,15 @@ CREATE TABLE messages(
 CREATE INDEX timestamp_idx ON messages (timestamp ASC);
 INSERT INTO schema(schema_version, ros_distro) VALUES (4, 'jazzy');
 """
+# Not of rosbag2, whose readers select from their own tables and ignore others.
+_RECORDS = """
+CREATE TABLE IF NOT EXISTS proemlc_entries(
+    id INTEGER PRIMARY KEY, digest BLOB NOT NULL, chain BLOB NOT NULL, reference TEXT NOT NULL);
+"""
+# Primary result codes of SQLite that tell of the disk or of other users, not of the content:
+# PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
+_DISK_CODES = frozenset({3, 5, 6, 7, 8, 10, 13, 14})
+_DISK_WORDS = ('locked', 'readonly', 'disk I/O', 'is full', 'unable to open', 'out of memory')
 
 
 class SqliteFile:
@@ -47,15 +55,23 @@ class SqliteFile:
 
     Args:
         path: the file, which must exist; see `create`.
+        read_only: change nothing, not even a transaction that was cut off.
 
     Raises:
         sqlite3.Error: the file is not a database, or damaged.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
-        self._database = _connect(path)
-        self._room = path.stat().st_size
+        self._database = _connect_to_read(path) if read_only else _connect(path)
+        try:
+            self._room = path.stat().st_size
+            found = self._database.execute(
+                "SELECT 1 FROM sqlite_master WHERE name = 'proemlc_entries'").fetchone()
+            self._has_records = found is not None
+        except BaseException:
+            self._database.close()
+            raise
 
     @classmethod
     def create(cls, path: Path, topics: Sequence[BagTopic]) -> SqliteFile:
@@ -70,7 +86,7 @@ class SqliteFile:
         database = _connect(temporary)
         try:
             with database:
-                database.executescript(f'BEGIN;{_SCHEMA}')
+                database.executescript(f'BEGIN;{_SCHEMA}{_RECORDS}')
                 for number, topic in enumerate(topics, 1):
                     database.execute(
                         'INSERT INTO topics VALUES (?, ?, ?, ?, ?, ?)',
@@ -84,16 +100,53 @@ class SqliteFile:
         sync_folder(path.parent)
         return cls(path)
 
-    def append(self, rows: Iterable[Row]) -> None:
-        """Write rows in one transaction; they are on the disk when this returns.
+    def append(self, rows: Iterable[Row], records: Iterable[EntryRecord] = ()) -> None:
+        """Write entries and their records in one transaction.
+
+        They are on the disk when this returns.
 
         Raises:
-            sqlite3.Error: nothing was written, for instance because the disk is full.
+            sqlite3.Error: the file must be opened again to know what was written.
         """
         with self._database:
             self._database.execute('BEGIN IMMEDIATE')
             self._database.executemany('INSERT INTO messages VALUES (?, ?, ?, ?)', rows)
+            if not self._has_records:
+                self._database.execute(_RECORDS)
+            self._database.executemany('INSERT INTO proemlc_entries VALUES (?, ?, ?, ?)',
+                                       (record.stored() for record in records))
+        self._has_records = True
         self._keep_guard()
+
+    def withdraw(self, after: int) -> None:
+        """Delete the entries with a number above `after`, which nobody was promised."""
+        with self._database:
+            self._database.execute('BEGIN IMMEDIATE')
+            self._database.execute('DELETE FROM messages WHERE id > ?', (after,))
+            if self._has_records:
+                self._database.execute('DELETE FROM proemlc_entries WHERE id > ?', (after,))
+
+    def records(self, after: int = 0) -> Iterator[EntryRecord]:
+        """Yield the records with a number above `after`, in order."""
+        if self._has_records:
+            yield from starmap(EntryRecord.read, self._database.execute(
+                'SELECT id, digest, chain, reference FROM proemlc_entries WHERE id > ? '
+                'ORDER BY id', (after,)))
+
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the last entries whose reference begins so, in order."""
+        if not self._has_records:
+            return []
+        found = [EntryRecord.read(*stored) for stored in self._database.execute(
+            'SELECT id, digest, chain, reference FROM proemlc_entries '
+            'WHERE substr(reference, 1, ?) = ? AND id IN (SELECT id FROM messages) '
+            'ORDER BY id DESC LIMIT ?', (len(prefix), prefix, most))]
+        return [(record.number, record.reference) for record in reversed(found)
+                if record.reference.startswith(prefix)]
+
+    def entries(self, after: int = 0) -> Iterator[tuple[Row | None, EntryRecord | None]]:
+        """Yield rows with their records, in order; either may be missing."""
+        return merged(self.rows(after), self.records(after))
 
     def rows(self, after: int = 0) -> Iterator[Row]:
         """Yield the rows with a number above `after`, in order."""
@@ -127,23 +180,6 @@ class SqliteFile:
         """Tell whether the structure of the whole file is as it should be."""
         return is_sound(self._database)
 
-    def summary(self, final: bool = False) -> FileSummary:
-        """Return what the file holds.
-
-        Args:
-            final: the file takes no more messages, so an earlier summary stored in it holds.
-        """
-        if final:
-            stored = self._database.execute('SELECT metadata FROM metadata').fetchone()
-            if stored is not None:
-                return FileSummary.from_text(stored[0])
-        first, last, number = self._database.execute(
-            'SELECT min(timestamp), max(timestamp), max(id) FROM messages').fetchone()
-        counts = dict(self._database.execute(
-            'SELECT name, count(*) FROM messages JOIN topics ON topic_id = topics.id '
-            'GROUP BY topic_id'))
-        return FileSummary(self.path.name, first, last, counts, number or 0)
-
     def store_summary(self, summary: FileSummary) -> None:
         """Keep a summary in the file, so that it need not be counted again."""
         with self._database:
@@ -155,11 +191,24 @@ class SqliteFile:
         _close(self._database)
 
     def _keep_guard(self) -> None:
-        size = self.size()
-        if self._room < size + GUARD_BYTES // 2:
-            self._room = size + GUARD_BYTES
-            # By path: closing a second descriptor would drop SQLite's locks on the file.
-            os.truncate(self.path, self._room)
+        try:
+            size = self.size()
+            if self._room < size + GUARD_BYTES // 2:
+                # By path: closing a second descriptor would drop SQLite's locks on the file.
+                os.truncate(self.path, size + GUARD_BYTES)
+                self._room = size + GUARD_BYTES
+        except (OSError, sqlite3.Error):
+            pass  # The entries are on the disk; the guard is made with the next ones.
+
+
+def is_disk_error(error: BaseException) -> bool:
+    """Tell whether an error is one of the disk, or of another user of the file, not of content."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return isinstance(error, (OSError, MemoryError))
+    code = getattr(error, 'sqlite_errorcode', None)  # From Python 3.11 on.
+    if code is None:
+        return any(words in str(error) for words in _DISK_WORDS)
+    return code & 0xff in _DISK_CODES
 
 
 def is_sound(database: sqlite3.Connection) -> bool:
@@ -182,9 +231,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     return database
 
 
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f'{path.resolve().as_uri()}?mode=ro', uri=True, isolation_level=None,
+                           check_same_thread=False)
+
+
 def _close(database: sqlite3.Connection) -> None:
     try:
-        # Removes the emptied rollback journal.
+        # Removes the emptied rollback journal; does nothing to a file that is only read.
         database.execute('PRAGMA journal_mode = DELETE')
     except sqlite3.Error:
         pass  # It is harmless beside the file, and on a full or vanished disk it has to stay.

@@ -9,18 +9,43 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.queries import QueryPolicy
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Query, StampedVector
+from proemlc_ros.classifier.records import (
+    Annotation,
+    Event,
+    EventKind,
+    Learnt,
+    Query,
+    StampedVector,
+)
+from proemlc_ros.classifier.requests import (
+    LONGEST_ID,
+    REFERENCE_PREFIX,
+    REMEMBERED,
+    ClientRequest,
+    RequestTable,
+)
 from proemlc_ros.classifier.statistics import Statistics
 from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
-from proemlc_ros.classifier.validation import RateLimit, validate_vector
+from proemlc_ros.classifier.validation import (
+    LONGEST_EXTRACTOR,
+    RateLimit,
+    validate_sizes,
+    validate_text,
+    validate_vector,
+)
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
-from proemlc_ros.errors import ProEMLCError, cause_of
+from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
+from proemlc_ros.foreign_text import shown, shown_names
+
+# Seconds between looks at a disk that failed.
+_RETRY_PERIOD = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +86,9 @@ class Classifier:
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
         self._matching = threading.Lock()
+        self.requests = RequestTable()
+        self._restore_requests(on_error)
+        self._next_retry = 0.0
 
     # ----- feature vectors -----
 
@@ -86,6 +114,7 @@ class Classifier:
         newest = self.matcher.buffer.newest
         if width is None and newest is not None:
             width = newest.data.size  # Until something is learnt, the first vector decides.
+        self._validate_extractor(vector.extractor)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -106,6 +135,26 @@ class Classifier:
 
     # ----- what changes the model -----
 
+    def annotate_once(self, annotation: Annotation,
+                      request_id: str) -> Future[Learnt] | Future[ClientRequest]:
+        """Take an annotation that may come again with the same id; see RequestTable.
+
+        Returns:
+            As `annotate`; where it came before, a future with the first answer.
+        """
+        try:
+            validate_text(request_id, 'request_id', LONGEST_ID)
+            request = ClientRequest.of(request_id, annotation)
+            answer = self.requests.claim(request)
+        except ProEMLCError as error:
+            self.statistics.annotations.count()
+            return self._rejected(error)
+        if answer is not None:
+            self.statistics.annotations.count()
+            self.statistics.repeated.count()
+            return answer
+        return self.annotate(annotation._replace(request=request))
+
     def annotate(self, annotation: Annotation) -> Future[Learnt]:
         """Take an annotation.
 
@@ -116,9 +165,14 @@ class Classifier:
         self.statistics.annotations.count()
         future: Future[Learnt] = Future()
         future.add_done_callback(self._count)
+        if annotation.request is not None:  # Before the client is answered and may repeat it.
+            future.add_done_callback(partial(self.requests.settle, annotation.request))
         pending = PendingAnnotation(annotation, future)
         try:
             self.annotation_rate.check(now)
+            self._validate_extractor(annotation.extractor)
+            validate_sizes(annotation, lambda: self.durable.model.learner.labels,
+                           self.durable.limits)
         except ProEMLCError as error:
             future.set_exception(error)
             return future
@@ -132,20 +186,21 @@ class Classifier:
         """Unlearn the last annotation."""
         def act() -> ModelChange:
             annotation = self.durable.undo()
-            return ModelChange(f'undid {quoted(annotation.labels)}', Event(EventKind.UNDO))
+            labels = shown_names(annotation.labels) or 'an annotation without labels'
+            return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
         return self.learning.call(act)
 
     def rename(self, label: str, new_label: str) -> Future[ModelChange]:
         """Give a label another name."""
         def act() -> ModelChange:
             event = self.durable.rename(label, new_label)
-            return ModelChange(f'{event.label!r} is now {event.new_label!r}', event)
+            return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
         return self.learning.call(act)
 
     def remove(self, label: str) -> Future[ModelChange]:
         """Forget a label."""
         def act() -> ModelChange:
-            return ModelChange(f'removed {label!r}', self.durable.remove(label))
+            return ModelChange(f'removed {shown(label)}', self.durable.remove(label))
         return self.learning.call(act)
 
     def reset(self) -> Future[ModelChange]:
@@ -184,6 +239,13 @@ class Classifier:
             settled = self.matcher.expire(time.monotonic_ns())
         self._learn_settled(settled)
         self.snapshots.consider()
+        self._retry_journal()
+
+    def _retry_journal(self) -> None:
+        """Look now and then whether a disk that failed can be written again."""
+        if self.durable.journal.problem and time.monotonic() >= self._next_retry:
+            self._next_retry = time.monotonic() + _RETRY_PERIOD
+            self.learning.call(self.durable.journal.retry)
 
     def clear_buffer(self, cause: str, event: str) -> None:
         """Forget all buffered vectors and reject the annotations that wait for one.
@@ -218,6 +280,23 @@ class Classifier:
 
     # ----- inside -----
 
+    def _restore_requests(self, on_error: Callable[[str], None]) -> None:
+        try:
+            self.requests.restore(self.durable.journal.references(REFERENCE_PREFIX, REMEMBERED),
+                                  self.durable.not_learnt)
+        except JournalError as error:
+            on_error(f'earlier requests are not remembered: {error}')
+
+    def _rejected(self, error: ProEMLCError) -> Future[Learnt]:
+        future: Future[Learnt] = Future()
+        future.add_done_callback(self._count)
+        future.set_exception(error)
+        return future
+
+    def _validate_extractor(self, extractor: str) -> None:
+        if extractor != self.durable.model.extractor:  # An older model's own may be long.
+            validate_text(extractor, 'extractor', LONGEST_EXTRACTOR)
+
     def _model_replaced(self) -> None:
         self.clear_buffer('model_replaced', 'the model was replaced')
 
@@ -232,8 +311,3 @@ class Classifier:
             return
         self.queries.settle(future.result().annotation.stamp)
         self.snapshots.consider()
-
-
-def quoted(names: tuple[str, ...]) -> str:
-    """Return label names for people."""
-    return ', '.join(map(repr, names)) if names else 'an annotation without labels'

@@ -6,41 +6,28 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
-from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory, Snapshots
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
+from proemlc_ros.classifier.replay import Replay, ReplayReport
+from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
     LabelExistsError,
-    LabelRejectedError,
     ProEMLCError,
-    UndoError,
     UnknownLabelError,
+    UnlearnError,
 )
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """The result of an annotation that was learnt.
-
-    Args:
-        annotation: as it was learnt, with its features.
-        number: of the journal entry.
-        introduced: labels that are new.
-        version: of the label set afterwards.
-    """
-
-    annotation: Annotation
-    number: int
-    introduced: tuple[str, ...]
-    version: int
+_MOST_NOT_LEARNT = 1000
 
 
 class DurableModel:
@@ -55,19 +42,27 @@ class DurableModel:
         journal: of everything learnt.
         limits: bounds on labels and vectors.
         clock: nanoseconds since the epoch.
+        on_warning: called with what went wrong though the change itself was done, in words.
     """
 
     def __init__(self, model: VersionedModel, new_learner: Callable[[], ProEMLC],
                  directory: ModelDirectory, journal: JournalProtocol,
-                 limits: Limits | None = None, clock: Callable[[], int] = time.time_ns) -> None:
+                 limits: Limits | None = None, clock: Callable[[], int] = time.time_ns,
+                 on_warning: Callable[[str], None] = lambda text: None) -> None:
         self.model = model
         self.directory = directory
         self.journal = journal
         self.limits = limits or Limits()
         self.position = 0
+        # Numbers of recent entries that the learner rejected: they are in the journal only.
+        self.not_learnt: deque[int] = deque(maxlen=_MOST_NOT_LEARNT)
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
+        # What could not be journalled when the node started, and has to be before anything else.
+        self.reset_is_due = False
+        self.first_file = ''
         self._clock = clock
+        self.on_warning = on_warning
         self.lock = threading.RLock()
 
     # ----- learning -----
@@ -84,7 +79,8 @@ class DurableModel:
         with self.lock:
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
-                                     dict.fromkeys(learner.labels), self.limits)
+                                     dict.fromkeys(learner.labels), self.limits,
+                                     self.model.version)
             validated: list[Annotation | ProEMLCError] = []
             for annotation in annotations:
                 try:
@@ -93,27 +89,36 @@ class DurableModel:
                     validated.append(error)
             accepted = [item for item in validated if isinstance(item, Annotation)]
             try:
-                numbers = iter(self.journal.append(accepted))
+                if accepted:
+                    self._catch_up()
+                numbers = iter(self.journal.append(accepted, [
+                    item.request.reference if item.request else '' for item in accepted]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
                     for item in validated]
 
     def undo(self) -> Annotation:
-        """Unlearn the last annotation.
+        """Unlearn the last annotation, as if it had never been learnt.
+
+        Where rounding errors would show, the model is built again from a snapshot and the journal.
 
         Returns:
             The annotation.
 
         Raises:
-            UndoError: none is left.
-            UnlearnError, JournalError: the model is as before.
+            UndoError: none is left, or it cannot be undone accurately; the model is as before.
+            JournalError: the model is as before.
         """
         with self.lock:
-            if not len(self.model.undo_stack):
-                raise UndoError('no annotation is left that can be undone')
-            self._journal(EventKind.UNDO)
-            return self.model.undo()
+            self._catch_up()
+            try:
+                learner = self.model.unlearnt()
+            except UnlearnError as error:
+                learner = rebuild_for_undo(self, error)
+            number = self.model.undo_stack.last.number
+            self._journal(EventKind.UNDO, undo_reference(number))
+            return self.model.undo(learner)
 
     def rename(self, label: str, new_label: str) -> Event:
         """Give a label another name.
@@ -125,11 +130,12 @@ class DurableModel:
             UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             self._require(label)
             new_label, = validate_names([new_label], self.limits)
             if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            event = self._journal(EventKind.RENAME, label=label, new_label=new_label)
+            event = self._journal(EventKind.RENAME, '', label=label, new_label=new_label)
             self.model.rename(label, new_label)
             return event
 
@@ -143,8 +149,9 @@ class DurableModel:
             UnknownLabelError, JournalError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             self._require(label)
-            event = self._journal(EventKind.REMOVE, label=label)
+            event = self._journal(EventKind.REMOVE, '', label=label)
             self.model.remove(label)
             return event
 
@@ -158,19 +165,22 @@ class DurableModel:
             JournalError, OSError: nothing changed.
         """
         with self.lock:
+            self._catch_up()
             kept = None
             if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
                 self.model.learner.save(kept, extra=self._file_extra())
             self._journal(EventKind.RESET)
             self.model.replace(self.new_learner())
-            self.snapshot()
+            self._try_snapshot()
             return kept
 
     # ----- files -----
 
     def load(self, name: str) -> Path:
         """Replace the model by one of the model directory.
+
+        The journal keeps the content of the file, since the file may change.
 
         Args:
             name: of the file.
@@ -180,11 +190,14 @@ class DurableModel:
                 running model is untouched.
         """
         with self.lock:
+            self._catch_up()
             path = self.directory.existing(name)
-            learner = self.read_model(path)
-            self._journal(EventKind.LOAD, file_name=path.name)
+            reference = self.journal.attachments.add(path)
+            learner = self.directory.read_model(
+                self.journal.attachments.find(reference), self.limits, path.name)
+            self._journal(EventKind.LOAD, reference, file_name=path.name)
             self.model.replace(learner)
-            self.snapshot()
+            self._try_snapshot()
             return path
 
     def save(self, name: str) -> Path:
@@ -214,24 +227,25 @@ class DurableModel:
         # Whoever holds the model's lock may ask for a snapshot, so the snapshots' lock is second.
         with self.lock:
             learner = self.model.learner.copy()
-            extra = {**self.model.to_extra(), 'position': self.position}
+            extra = {**self.model.to_extra(), 'position': self.position,
+                     'not_learnt': list(self.not_learnt)}
         self.snapshots.write(learner, extra)
+        if self.journal.over_limit:
+            # Once both snapshots hold the oldest files, these can go.
+            self.snapshots.write(learner, extra)
 
-    def read_model(self, path: Path) -> ProEMLC:
-        """Return the model of a file.
+    def compact(self) -> None:
+        """Write a pair of snapshots, then drop the journal entries that both hold.
 
-        Its names are taken as they are: an earlier version may have had another label rule.
+        What was dropped cannot be undone after a restart.
 
         Raises:
-            ModelFileError: the file cannot be used.
-            LabelRejectedError: it has too many labels.
+            OSError, JournalError: nothing is gone that the snapshots do not hold.
         """
-        learner = ProEMLC.load(path, max_bytes=self.directory.max_file_bytes)
-        if len(learner.labels) > self.limits.max_labels:
-            raise LabelRejectedError(
-                'too_many_labels', f'{path.name} has {len(learner.labels)} labels, more than '
-                f'max_labels = {self.limits.max_labels} allows; raise it')
-        return learner
+        with self.lock:
+            self.snapshot()
+            self.snapshot()
+            self.journal.compact(self.snapshots.oldest_position)
 
     @property
     def unsaved(self) -> int:
@@ -245,13 +259,46 @@ class DurableModel:
         try:
             introduced = self.model.learn(number, annotation)
         except ProEMLCError as error:
+            self.not_learnt.append(number)
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 
-    def _journal(self, kind: EventKind, **fields: str) -> Event:
+    def _journal(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
         event = Event(kind, self._clock(), **fields)
-        self.position, = self.journal.append([event])
+        self.position, = self.journal.append([event], [reference])
         return event
+
+    def _catch_up(self) -> None:
+        """Bring model and journal in step where the disk did not allow it before."""
+        if not (self.journal.problem or self.reset_is_due or self.first_file):
+            return
+        self.journal.retry()
+        if self.journal.problem:
+            raise JournalError(self.journal.problem)
+        if self.journal.last_number > self.position:
+            # Entries that could not be read when the node started.
+            Replay(self, ReplayReport()).run()
+        if self.reset_is_due:
+            self._journal(EventKind.RESET)
+            self.model.replace(self.new_learner())
+            self.reset_is_due = False
+        if self.first_file:
+            self._load_first_file()
+
+    def _load_first_file(self) -> None:
+        name, self.first_file = self.first_file, ''
+        try:
+            self.load(name)
+        except (ProEMLCError, OSError) as error:
+            self.first_file = name
+            raise JournalError(f'cannot journal that the model began with {name}: {error}'
+                               ) from error
+
+    def _try_snapshot(self) -> None:
+        try:
+            self.snapshot()
+        except (OSError, ProEMLCError) as error:
+            self.on_warning(f'cannot write the snapshot: {error}; the journal has everything')
 
     def _require(self, label: str) -> None:
         if label not in self.model.learner.labels:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from proemlc_ros.classifier.attachments import Attachments
 from proemlc_ros.classifier.records import Annotation, Event
 
 
@@ -18,8 +19,16 @@ class EntryProtocol(Protocol):
         """Number of the entry; the first is 1."""
 
     @property
-    def record(self) -> Annotation | Event:
-        """What was learnt or done."""
+    def record(self) -> Annotation | Event | None:
+        """What was learnt or done; None where it cannot be read."""
+
+    @property
+    def reference(self) -> str:
+        """What an event refers to outside itself; empty for most entries."""
+
+    @property
+    def error(self) -> str:
+        """Why the entry cannot be read, in words; empty where it can."""
 
 
 class JournalProtocol(Protocol):
@@ -41,8 +50,30 @@ class JournalProtocol(Protocol):
     def repairs(self) -> Sequence[str]:
         """What was repaired when the journal was opened, in words."""
 
-    def append(self, records: Sequence[Annotation | Event]) -> list[int]:
+    @property
+    def problem(self) -> str:
+        """Why nothing can be written, in words; empty where it can."""
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether the journal is larger than it may be."""
+
+    @property
+    def attachments(self) -> Attachments:
+        """Content of the files that entries refer to."""
+
+    def append(self, records: Sequence[Annotation | Event],
+               references: Sequence[str] | None = None) -> list[int]:
         """Write records durably, all or none; return their numbers."""
+
+    def retry(self) -> None:
+        """Look whether a disk that could not be written can be by now."""
+
+    def missing(self, after: int = 0) -> list[range]:
+        """Return the numbers above `after` that have no entry."""
+
+    def events(self, after: int = 0) -> Iterator[EntryProtocol]:
+        """Yield the entries behind a number that are events."""
 
     def entries(self, after: int = 0) -> Iterator[EntryProtocol]:
         """Yield the entries behind a number."""
@@ -50,11 +81,35 @@ class JournalProtocol(Protocol):
     def entry(self, number: int) -> EntryProtocol | None:
         """Return one entry, None where it is gone."""
 
+    def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
+        """Return number and reference of the newest entries with such references, oldest first."""
+
     def continue_after(self, number: int) -> None:
         """Number new entries above this."""
 
     def checkpoint(self, up_to: int) -> None:
-        """Note that a snapshot holds all entries up to this one."""
+        """Note that every snapshot holds all entries up to this one."""
+
+    def compact(self, up_to: int) -> None:
+        """Drop all entries up to this one, which every snapshot holds."""
 
     def close(self) -> None:
         """Finish writing."""
+
+
+def numbers_in_words(numbers: Iterable[int], most: int = 20) -> str:
+    """Return rising numbers for people, with stretches joined.
+
+    >>> numbers_in_words([3, 5, 6, 7, 9])
+    '3, 5 to 7, 9'
+    """
+    parts: list[range] = []
+    for number in numbers:
+        if parts and parts[-1].stop == number:
+            parts[-1] = range(parts[-1].start, number + 1)
+        else:
+            parts.append(range(number, number + 1))
+    words = [str(part.start) if len(part) == 1 else f'{part.start} to {part[-1]}'
+             for part in parts[:most]]
+    more = len(parts) - most
+    return ', '.join(words) + (f' and {more} more' if more > 0 else '')

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.classifier.records import Annotation, Learnt, StampedVector
 from proemlc_ros.errors import UnmatchedAnnotationError
 from proemlc_ros.stamps import NANOSECONDS
-
-if TYPE_CHECKING:
-    from proemlc_ros.classifier.durable_model import Learnt
 
 
 @dataclass(slots=True, eq=False)

@@ -4,22 +4,27 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-import threading
-from collections.abc import Callable
+import shutil
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from proemlc_ros.classifier.journal_protocol import JournalProtocol
+from proemlc_ros.classifier.attachments import Attachments, names_content
+from proemlc_ros.classifier.journal_protocol import EntryProtocol
+from proemlc_ros.classifier.records import Event
+from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import ModelDirectoryError, ModelFileError
+from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError, ModelFileError
 
 ENDING = '.npz'
 SNAPSHOT = 'snapshot.npz'
 OLDER_SNAPSHOT = 'snapshot_older.npz'
 BEFORE_RESET = 'before_reset.npz'
 _LONGEST_NAME = 200
+# A disk that is full or read-only, or a quota.
+_NO_WRITING = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO)
 
 
 class ModelDirectory:
@@ -37,8 +42,9 @@ class ModelDirectory:
         self.path = path
         self.max_file_bytes = max_file_bytes
         self._lock = self._claim()
-        for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
-            leftover.unlink(missing_ok=True)
+        with suppress(OSError):  # On a disk that cannot be written they have to stay.
+            for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
+                leftover.unlink(missing_ok=True)
 
     @property
     def journal(self) -> Path:
@@ -96,18 +102,67 @@ class ModelDirectory:
             raise ModelDirectoryError(f'{name!r} is a link; only files of {self.path} are used')
         return path
 
-    def keep_older_snapshot(self) -> None:
-        """Keep the present snapshot under a second name, before a newer one replaces it."""
+    def read_model(self, path: Path, limits: Limits, name: str = '') -> ProEMLC:
+        """Return the model of a file.
+
+        Its names are taken as they are: an earlier version may have had another label rule.
+
+        Args:
+            path: the file.
+            limits: bounds on labels.
+            name: for errors, where it is not the file's own.
+
+        Raises:
+            ModelFileError: the file cannot be used.
+            LabelRejectedError: it has too many labels.
+        """
+        learner = ProEMLC.load(path, max_bytes=self.max_file_bytes)
+        if len(learner.labels) > limits.max_labels:
+            raise LabelRejectedError(
+                'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more '
+                f'than max_labels = {limits.max_labels} allows; raise it')
+        return learner
+
+    def read_again(self, entry: EntryProtocol, attachments: Attachments) -> ProEMLC:
+        """Return the model that a journal entry loaded; no limit rejects what was accepted once.
+
+        Raises:
+            ModelDirectoryError: its content is gone or damaged.
+        """
+        name = entry.record.file_name if isinstance(entry.record, Event) else ''
+        try:
+            if names_content(entry.reference):
+                path = attachments.find(entry.reference)
+            else:  # An earlier version wrote it, by name alone; or the reference is lost.
+                path = self.existing(name)
+                if entry.reference and not attachments.has(path):
+                    raise ModelDirectoryError('it is not known any more which content it had')
+            return ProEMLC.load(path, max_bytes=max(self.max_file_bytes, path.stat().st_size))
+        except (ModelFileError, OSError) as error:
+            raise ModelDirectoryError(f'{name}: {error}') from error
+
+    def keep_older_snapshot(self) -> bool:
+        """Keep the present snapshot under a second name, before a newer one replaces it.
+
+        Returns:
+            Whether it is kept.
+        """
         newest, older = self.snapshots
         temporary = older.with_name(f'.{older.name}.tmp')
         temporary.unlink(missing_ok=True)
         try:
-            os.link(newest, temporary)
+            try:
+                os.link(newest, temporary)
+            except FileNotFoundError:
+                return False  # There is none yet.
+            except OSError:  # A file system without links.
+                shutil.copyfile(newest, temporary)
             temporary.replace(older)
-        except FileNotFoundError:
-            pass  # There is none yet.
         except OSError:
-            temporary.unlink(missing_ok=True)  # A file system without links; one must do.
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            return False
+        return True
 
     def close(self) -> None:
         """Let another classifier use the folder."""
@@ -115,8 +170,7 @@ class ModelDirectory:
 
     def _claim(self) -> int:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / '.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = self._open_lock()
         except OSError as error:
             raise ModelDirectoryError(
                 f'cannot use the model directory {self.path}: {error.strerror}; set '
@@ -130,62 +184,13 @@ class ModelDirectory:
                 'this one its own model_directory') from error
         return handle
 
-
-class Snapshots:
-    """The snapshots of a model directory; `position` is the last entry that the newest holds.
-
-    Args:
-        directory: where they are.
-        journal: learns which entries need not be replayed any more.
-        clock: nanoseconds since the epoch.
-    """
-
-    def __init__(self, directory: ModelDirectory, journal: JournalProtocol,
-                 clock: Callable[[], int]) -> None:
-        self.position = 0
-        self.time: int | None = None
-        self._directory = directory
-        self._journal = journal
-        self._clock = clock
-        self._newest_is_whole = False
-        self._lock = threading.Lock()
-
-    def write(self, model: ProEMLC, extra: dict[str, Any]) -> None:
-        """Write a snapshot, unless a newer one was written meanwhile.
-
-        Args:
-            model: a copy that does not learn any more.
-            extra: kept with it; 'position' is the last entry of the journal that it holds.
-
-        Raises:
-            OSError, JournalError: the older snapshot is still there.
-        """
-        with self._lock:
-            if extra['position'] < self.position:
-                return
-            if self._newest_is_whole:  # Else the older one is worth more.
-                self._directory.keep_older_snapshot()
-            model.save(self._directory.snapshots[0], extra=extra)
-            self._newest_is_whole = True
-            self.position, self.time = extra['position'], self._clock()
-        self._journal.checkpoint(self.position)
-
-    def read(self, notes: list[str]) -> tuple[Path, ProEMLC] | None:
-        """Return the newest snapshot that is whole, or None without any.
-
-        Args:
-            notes: gets a line for each that cannot be used.
-        """
-        for path in self._directory.snapshots:
-            try:
-                model = ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
-                self.time = path.stat().st_mtime_ns
-            except FileNotFoundError:
-                continue
-            except (ModelFileError, OSError) as error:
-                notes.append(f'{path.name} cannot be used: {error}')
-                continue
-            self._newest_is_whole = path == self._directory.snapshots[0]
-            self.position = int(model.extra.get('position', 0))
-            return path, model
-        return None
+    def _open_lock(self) -> int:
+        path = self.path / '.lock'
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            if error.errno not in _NO_WRITING or not self.path.is_dir():
+                raise
+            # What can be read is used; the folder itself serves as the lock.
+            return os.open(path if path.exists() else self.path, os.O_RDONLY | os.O_CLOEXEC)

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from proemlc_ros.classifier.requests import ClientRequest, learnt_text
+
 Vector = NDArray[np.float32]
 Kind = TypeVar('Kind')
 
@@ -51,6 +53,7 @@ class Annotation(NamedTuple):
         features: the values themselves, or None to look them up by stamp.
         extractor: what made the features.
         annotator: who annotates.
+        request: of the client, where it may be repeated.
     """
 
     stamp: int
@@ -60,6 +63,7 @@ class Annotation(NamedTuple):
     features: Vector | None = None
     extractor: str = ''
     annotator: str = ''
+    request: ClientRequest | None = None
 
     @property
     def matched_features(self) -> Vector:
@@ -76,7 +80,7 @@ class Annotation(NamedTuple):
     def about(self, vector: StampedVector) -> Annotation:
         """Return the same annotation with the stamp, values and extractor of a vector."""
         return Annotation(vector.stamp, self.labels, self.absent, self.complete, vector.data,
-                          vector.extractor, self.annotator)
+                          vector.extractor, self.annotator, self.request)
 
     def bare(self) -> Annotation:
         """Return the same annotation without the values."""
@@ -96,6 +100,29 @@ class Annotation(NamedTuple):
 
 def _renamed(names: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
     return tuple(new if name == old else name for name in names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnt:
+    """The result of an annotation that was learnt.
+
+    Args:
+        annotation: as it was learnt, with its features.
+        number: of the journal entry.
+        introduced: labels that are new.
+        version: of the label set afterwards.
+    """
+
+    annotation: Annotation
+    number: int
+    introduced: tuple[str, ...]
+    version: int
+
+    @property
+    def message(self) -> str:
+        """The answer to the client."""
+        request = self.annotation.request  # Has the answer that the journal has.
+        return request.message if request else learnt_text(self.annotation.labels, self.introduced)
 
 
 class EventKind(IntEnum):

@@ -9,26 +9,34 @@ from functools import partial
 from pathlib import Path
 
 from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.journal_protocol import EntryProtocol, JournalProtocol
+from proemlc_ros.classifier.journal_protocol import JournalProtocol, numbers_in_words
 from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.errors import ModelDirectoryError, ModelFileError, ProEMLCError
+from proemlc_ros.classifier.replay import Replay, ReplayReport
+from proemlc_ros.errors import JournalError, ProEMLCError
+
+_MOST_NOTES = 10
 
 
 @dataclass
-class ResumeReport:
+class ResumeReport(ReplayReport):
     """What was found at the start.
 
     Args:
         snapshot: the file that was loaded, None without any.
-        replayed: journal entries learnt again.
-        rejected: journal entries that were rejected again, as they were the first time.
+        missing: numbers of journal entries behind the snapshot that are gone.
+        unprovable: number of journal entries that an earlier version wrote, without a proof.
         notes: what the operator should know, in words.
     """
 
     snapshot: Path | None = None
-    replayed: int = 0
-    rejected: int = 0
+    missing: list[range] = field(default_factory=list)
+    unprovable: int = 0
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def rejected(self) -> int:
+        """Number of journal entries that were not learnt again."""
+        return len(self.rejections)
 
 
 def resume(durable: DurableModel) -> ResumeReport:
@@ -41,35 +49,45 @@ def resume(durable: DurableModel) -> ResumeReport:
     report = ResumeReport()
     with durable.lock:
         _load_snapshot(durable, report)
-        if durable.position > durable.journal.last_number:
+        journal = durable.journal
+        if durable.position > journal.last_number:
             report.notes.append(
                 f'the snapshot holds {durable.position} journal entries, the journal only '
-                f'{durable.journal.last_number}; nothing learnt is lost')
-            durable.journal.continue_after(durable.position)
-        for entry in durable.journal.entries(after=durable.position):
-            try:
-                _apply(durable, entry)
-                report.replayed += 1
-            except (ModelDirectoryError, ModelFileError, OSError) as error:
-                raise ModelDirectoryError(
-                    f'journal entry {entry.number} loads a model file that cannot be used '
-                    f'any more: {error}; put it back, or start with resume: false') from error
-            except ProEMLCError:
-                report.rejected += 1  # As it was the first time.
-            durable.position = entry.number
+                f'{journal.last_number}; entries behind the snapshot, if there were any, are lost')
+            journal.continue_after(durable.position)
+        report.missing = journal.missing(after=durable.position)
+        if report.missing:
+            gone = numbers_in_words(number for gap in report.missing for number in gap)
+            report.notes.append(f'journal entries {gone} are lost; the model was resumed '
+                                'without them')
+        Replay(durable, report).run()
+        report.notes += [f'journal entry {number} was not learnt again: {reason}'
+                         for number, reason in report.rejections[:_MOST_NOTES]]
+        if report.rejected > _MOST_NOTES:
+            report.notes.append(f'{report.rejected} journal entries were not learnt again')
+        if journal.problem:
+            report.notes.append(f'nothing can be learnt now: {journal.problem}')
     return report
 
 
-def begin(durable: DurableModel) -> None:
+def begin(durable: DurableModel) -> ResumeReport:
     """Start with an untaught model, on purpose; what was learnt is kept in a file."""
+    report = ResumeReport()
     with durable.lock:
         try:
             resume(durable)
         except ProEMLCError:
             # What is not whole cannot be kept.
             durable.model.replace(durable.new_learner())
+            durable.position = durable.journal.last_number
         if durable.journal.last_number:
-            durable.reset()
+            try:
+                durable.reset()
+            except (JournalError, OSError) as error:
+                durable.model.replace(durable.new_learner())
+                durable.reset_is_due = True
+                report.notes.append(f'nothing can be learnt now: {error}')
+    return report
 
 
 def _load_snapshot(durable: DurableModel, report: ResumeReport) -> None:
@@ -80,6 +98,9 @@ def _load_snapshot(durable: DurableModel, report: ResumeReport) -> None:
     durable.position = durable.snapshots.position
     durable.model.replace(learner)
     durable.model.raise_version(int(learner.extra.get('label_set_version', 0)))
+    not_learnt = learner.extra.get('not_learnt')
+    if isinstance(not_learnt, list):
+        durable.not_learnt.extend(number for number in not_learnt if isinstance(number, int))
     durable.model.undo_stack.restore(
         learner.extra.get('lessons', ()), partial(_annotation_of, durable.journal))
 
@@ -89,11 +110,3 @@ def _annotation_of(journal: JournalProtocol, number: int) -> Annotation | None:
     if entry is None or not isinstance(entry.record, Annotation):
         return None
     return entry.record
-
-
-def _apply(durable: DurableModel, entry: EntryProtocol) -> None:
-    model, record = durable.model, entry.record
-    if isinstance(record, Annotation):
-        model.learn(entry.number, record)
-    elif not model.repeat(record, durable.new_learner):
-        model.replace(durable.read_model(durable.directory.existing(record.file_name)))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, deque
 from collections.abc import Iterable
 
@@ -17,10 +18,12 @@ class RateMeter:
         self.total = 0
         self._read_total = 0
         self._read_time: int | None = None
+        self._lock = threading.Lock()
 
     def count(self) -> None:
-        """Count one event."""
-        self.total += 1
+        """Count one event; from any thread."""
+        with self._lock:
+            self.total += 1
 
     def read(self, now: int) -> float:
         """Return the events per second since the last reading.
@@ -64,10 +67,15 @@ class Statistics:
         self.features = RateMeter()
         self.predictions = RateMeter()
         self.annotations = RateMeter()
+        # Requests that came again and got the first answer.
+        self.repeated = RateMeter()
         self.latency = LatencyWindow()
-        self.rejects: Counter[str] = Counter()
+        self._rejects: Counter[str] = Counter()
+        # Told by DDS: published, but never received.
+        self.lost_annotations = 0
         self.queries = 0
         self.clock_jumps = 0
+        self._lock = threading.Lock()
 
     def count_prediction(self, nanoseconds: int) -> None:
         """Count a prediction and how long it took."""
@@ -76,4 +84,10 @@ class Statistics:
 
     def reject(self, cause: str) -> None:
         """Count a rejected message by its cause."""
-        self.rejects[cause] += 1
+        with self._lock:
+            self._rejects[cause] += 1
+
+    def rejected(self) -> dict[str, int]:
+        """Return how many messages were rejected, by cause."""
+        with self._lock:
+            return dict(self._rejects)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation
+from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.errors import JournalError, ProEMLCError, RateExceededError
 
 
@@ -41,7 +42,8 @@ class LearningThread:
         self._model = model
         self._on_error = on_error
         self._queue: deque[PendingAnnotation | PendingChange] = deque()
-        self._condition = threading.Condition()
+        self._condition = threading.Condition(lock := threading.Lock())
+        self._room = threading.Condition(lock)
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name='learning', daemon=True)
         self._thread.start()
@@ -59,6 +61,12 @@ class LearningThread:
                 'queue_full', f'{self.capacity} annotations already wait to be written; '
                 'annotate more slowly or raise held_annotations')
         resolve(pending, error)
+
+    def wait_for_room(self, timeout: float) -> None:
+        """Wait until an annotation has room in the queue, at most so many seconds."""
+        with self._condition:
+            if len(self._queue) >= self.capacity:
+                self._room.wait_for(lambda: len(self._queue) < self.capacity, timeout)
 
     def call(self, action: Callable[[], Any]) -> Future[Any]:
         """Queue a change of the model, behind the annotations before it.
@@ -88,6 +96,7 @@ class LearningThread:
                     return
                 work = list(self._queue)
                 self._queue.clear()
+                self._room.notify_all()
             # Annotations that wait side by side share a transaction.
             for _, group in groupby(work, key=type):
                 items = list(group)
@@ -113,7 +122,7 @@ class LearningThread:
             except (ProEMLCError, OSError) as error:
                 change.future.set_exception(error)
             except Exception as error:  # A fault of ours; the thread must live on.
-                self._on_error(f'{error!r}')
+                self._on_error(f'a change of the model failed: {error!r}')
                 change.future.set_exception(error)
             else:
                 change.future.set_result(result)

@@ -44,6 +44,11 @@ class UndoStack:
         """Add the annotation just learnt."""
         self._entries.append(entry)
 
+    @property
+    def last(self) -> UndoEntry:
+        """The entry that is undone first; IndexError without any."""
+        return self._entries[-1]
+
     def pop(self) -> UndoEntry:
         """Return the last entry and remove it; IndexError without any."""
         return self._entries.pop()

@@ -8,7 +8,8 @@ learns it; everything behind trusts them. The replay of a bag applies the same r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,8 +20,14 @@ from proemlc_ros.errors import (
     LabelError,
     LabelRejectedError,
     RateExceededError,
+    TextRejectedError,
     VectorRejectedError,
 )
+from proemlc_ros.foreign_text import shown
+
+# Characters.
+LONGEST_EXTRACTOR = 200
+LONGEST_ANNOTATOR = 100
 
 
 @dataclass(slots=True)
@@ -57,9 +64,7 @@ def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extr
     if size == 0:
         raise VectorRejectedError('empty_vector', 'the feature vector is empty')
     if size > limits.max_width:
-        raise VectorRejectedError(
-            'oversized_vector', f'the feature vector has {size} values, more than the '
-            f'{limits.max_width} that max_width allows')
+        raise _oversized(size, limits)
     if width is not None and size != width:
         raise VectorRejectedError(
             'wrong_width', f'the feature vector has {size} values, the model was made for '
@@ -70,8 +75,52 @@ def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extr
             'not_finite', f'value {index} of the feature vector is {data[index]}')
     if extractor and learnt_extractor and extractor != learnt_extractor:
         raise VectorRejectedError(
-            'extractor_changed', f'the features were made by {extractor[:100]!r}, the model has '
-            f'learnt from {learnt_extractor!r}; use that extractor, or reset or load a model')
+            'extractor_changed', f'the features were made by {shown(extractor)}, the model has '
+            f'learnt from {shown(learnt_extractor)}; use that extractor, or reset or load a model')
+
+
+def validate_text(text: str, what: str, max_length: int) -> None:
+    """Reject a text that does not belong into memory, log or journal; empty is allowed.
+
+    Args:
+        text: of a message.
+        what: names the text in the error; the cause is 'bad_' and this.
+        max_length: most characters.
+
+    Raises:
+        TextRejectedError: too long, or with characters that do not show.
+    """
+    if not text:
+        return
+    try:
+        check_label(text, max_length, what)
+    except LabelError as error:
+        raise TextRejectedError(f'bad_{what}', str(error)) from error
+
+
+def validate_sizes(annotation: Annotation, known: Callable[[], Collection[str]],
+                   limits: Limits) -> None:
+    """Reject an annotation too large to be held; the rest is validated before it is learnt.
+
+    Args:
+        annotation: as it came.
+        known: returns the labels that the model knows; asked only where it matters.
+        limits: bounds.
+
+    Raises:
+        TextRejectedError: the annotator's name is too long or has characters that do not show.
+        VectorRejectedError: its features are more than any vector may have.
+        LabelRejectedError: a new name is too long, or there are too many names.
+    """
+    validate_text(annotation.annotator, 'annotator', LONGEST_ANNOTATOR)
+    if annotation.features is not None and annotation.features.size > limits.max_width:
+        raise _oversized(annotation.features.size, limits)
+    names = {*annotation.labels, *annotation.absent}
+    if len(names) > limits.max_labels and len(names) > len(known()):
+        raise _too_many_names(len(names), limits)
+    long = {name for name in names if len(name) > limits.max_label_length}
+    if long:  # Names of older model files may be.
+        validate_names(sorted(long.difference(known())), limits)
 
 
 @dataclass(slots=True)
@@ -83,12 +132,14 @@ class ExpectedInput:
         extractor: what made the vectors that were learnt; empty where not known.
         known: labels that the model knows.
         limits: bounds.
+        version: of the label set.
     """
 
     width: int | None = None
     extractor: str = ''
     known: dict[str, None] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    version: int = 0
 
     def accept_vector(self, vector: StampedVector) -> None:
         """Validate a vector; the first one fixes the width.
@@ -103,7 +154,8 @@ class ExpectedInput:
         """Validate an annotation that has its features.
 
         Returns:
-            The annotation with its label names in their normal form.
+            The annotation with its label names in their normal form, and with the answer where
+            its client may repeat the request.
 
         Raises:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
@@ -113,7 +165,13 @@ class ExpectedInput:
             annotation = self._with_valid_names(annotation)
         features = annotation.matched_features
         validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits)
-        self.known.update(dict.fromkeys(annotation.named))
+        introduced = tuple(name for name in dict.fromkeys(annotation.named)
+                           if name not in self.known)
+        self.known.update(dict.fromkeys(introduced))
+        self.version += bool(introduced)
+        if annotation.request is not None:
+            annotation = annotation._replace(request=annotation.request.answered(
+                annotation.labels, introduced, self.version))
         self.width = features.size
         self.extractor = self.extractor or annotation.extractor
         return annotation
@@ -122,15 +180,13 @@ class ExpectedInput:
         # Known names were validated when they came.
         allowed = self.limits.max_labels
         if (named := len({*annotation.labels, *annotation.absent})) > allowed:
-            raise LabelRejectedError(
-                'too_many_labels', f'the annotation names {named} labels, more than the '
-                f'{allowed} that max_labels allows')
+            raise _too_many_names(named, self.limits)
         annotation = annotation._replace(
             labels=validate_names(annotation.labels, self.limits),
             absent=validate_names(annotation.absent, self.limits))
         if both := set(annotation.labels).intersection(annotation.absent):
             raise LabelRejectedError(
-                'contradiction', f'label {min(both)!r} is given as present and as absent')
+                'contradiction', f'label {shown(min(both))} is given as present and as absent')
         new = len(set(annotation.named).difference(self.known))
         if new and len(self.known) + new > allowed:
             raise LabelRejectedError(
@@ -151,6 +207,18 @@ def validate_names(names: Sequence[str], limits: Limits) -> tuple[str, ...]:
         raise LabelRejectedError('bad_label', str(error)) from error
 
 
+def _oversized(size: int, limits: Limits) -> VectorRejectedError:
+    return VectorRejectedError(
+        'oversized_vector', f'the feature vector has {size} values, more than the '
+        f'{limits.max_width} that max_width allows')
+
+
+def _too_many_names(count: int, limits: Limits) -> LabelRejectedError:
+    return LabelRejectedError(
+        'too_many_labels', f'the annotation names {count} labels, more than the '
+        f'{limits.max_labels} that max_labels allows')
+
+
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names without repetition, in their order."""
     return tuple(dict.fromkeys(names))
@@ -169,6 +237,7 @@ class RateLimit:
         self._what = what
         self._tokens = float('inf')  # Full, whatever rate is set before the first message.
         self._last: int | None = None
+        self._lock = threading.Lock()
 
     def check(self, now: int) -> None:
         """Count a message.
@@ -181,11 +250,13 @@ class RateLimit:
         """
         if not self.rate:
             return
-        burst = max(self.rate, 1.0)
-        elapsed = 0.0 if self._last is None else max(now - self._last, 0) * 1e-9
-        self._last = now
-        self._tokens = min(self._tokens + elapsed * self.rate, burst)
-        if self._tokens < 1.0:
-            raise RateExceededError(
-                'rate', f'more than {self.rate:g} {self._what} per second; the rest is dropped')
-        self._tokens -= 1.0
+        with self._lock:
+            burst = max(self.rate, 1.0)
+            elapsed = 0.0 if self._last is None else max(now - self._last, 0) * 1e-9
+            self._last = now
+            self._tokens = min(self._tokens + elapsed * self.rate, burst)
+            if self._tokens >= 1.0:
+                self._tokens -= 1.0
+                return
+        raise RateExceededError(
+            'rate', f'more than {self.rate:g} {self._what} per second; the rest is dropped')

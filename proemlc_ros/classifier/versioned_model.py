@@ -8,16 +8,22 @@ Nothing here depends on a clock or a disk: replaying a journal gives the model t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, LabelState, Vector
+import numpy as np
+
+from proemlc_ros.classifier.records import Annotation, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.errors import UndoError
+from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.errors import UndoError, UnlearnError
+
+# Relative error of the scores that an undo may leave; beyond it the model is built again.
+_LARGEST_ERROR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class VersionedModel:
         self.threshold_offset = 0.0
         self.hamming = PrequentialMetrics(window)
         self.undo_stack = UndoStack(undo_depth)
-        self._window = window
+        self.window = window
         self._names = tuple(learner.labels)
         self._version = 1 if self._names else 0
         self._version_lock = threading.Lock()
@@ -86,7 +92,7 @@ class VersionedModel:
 
         Args:
             number: of the journal entry.
-            annotation: with its features.
+            annotation: with its features; its names were accepted before and are not checked.
 
         Returns:
             The labels that are new.
@@ -99,8 +105,7 @@ class VersionedModel:
         found = self.learner.classify(features)
         if self.threshold_offset:
             found = found.with_offset(self.threshold_offset)
-        introduced = self.learner.learn(features, annotation.labels, absent=annotation.absent,
-                                        complete=annotation.complete)
+        introduced = self.learner.learn(features, accepted_labels(annotation))
         self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
             annotation.labels, annotation.absent, annotation.complete, known))
         self.extractor = self.extractor or annotation.extractor
@@ -108,30 +113,64 @@ class VersionedModel:
         self._follow_labels()
         return introduced
 
-    def undo(self) -> Annotation:
-        """Unlearn the last annotation, with the labels that it introduced.
+    def learn_block(self, numbers: Sequence[int], annotations: Sequence[Annotation]) -> None:
+        """Learn several annotations at once, without testing; the same result to rounding.
 
-        Returns:
-            The annotation.
+        Args:
+            numbers: of the journal entries.
+            annotations: with features of one width.
+
+        Raises:
+            ProEMLCError, ValueError: the learner rejects one of them and is as before.
+        """
+        names = list(self.learner.labels)
+        known = set(names)
+        self.learner.learn(np.array([annotation.matched_features for annotation in annotations]),
+                           [accepted_labels(annotation) for annotation in annotations])
+        with self._version_lock:
+            for number, annotation in zip(numbers, annotations, strict=True):
+                introduced = tuple(name for name in dict.fromkeys(annotation.named)
+                                   if name not in known)
+                known.update(introduced)
+                self._version += bool(introduced)
+                self.extractor = self.extractor or annotation.extractor
+                self.undo_stack.push(UndoEntry(number, annotation, introduced))
+            self._names = tuple(self.learner.labels)
+
+    def unlearnt(self) -> ProEMLC:
+        """Return a learner that has not learnt the last annotation, nor its new labels.
 
         Raises:
             UndoError: no annotation is left.
-            UnlearnError: the learner cannot unlearn it and is as before.
+            UnlearnError: it cannot be taken back without a trace.
         """
         if not len(self.undo_stack):
             raise UndoError('no annotation is left that can be undone')
-        entry = self.undo_stack.pop()
-        annotation = entry.annotation
-        self.learner.unlearn(annotation.matched_features, annotation.labels,
-                             absent=annotation.absent, complete=annotation.complete)
+        entry = self.undo_stack.last
+        learner = self.learner.copy()
+        if not learner.warming_up and learner.samples <= learner.options.warmup_samples:
+            raise UnlearnError('the hidden layer was drawn from samples that the last one is '
+                               'among')
+        learner.unlearn(entry.annotation.matched_features, accepted_labels(entry.annotation),
+                        tolerance=_LARGEST_ERROR)
         for name in entry.introduced:
-            self.learner.remove_label(name)
+            learner.remove_label(name)
+        return learner
+
+    def undo(self, learner: ProEMLC) -> Annotation:
+        """Go on with a learner that has not learnt the last annotation.
+
+        Returns:
+            The annotation.
+        """
+        entry = self.undo_stack.pop()
+        self.learner = learner
         self._follow_labels()
-        return annotation
+        return entry.annotation
 
     def rename(self, old: str, new: str) -> None:
-        """Give a label another name."""
-        self.learner.rename_label(old, new)
+        """Give a label another name, which was accepted before."""
+        self.learner.rename_label(old, new, accepted=True)
         self.undo_stack.rename(old, new)
         self._follow_labels()
 
@@ -141,32 +180,10 @@ class VersionedModel:
         self.undo_stack.remove(name)
         self._follow_labels()
 
-    def repeat(self, event: Event, new_learner: Callable[[], ProEMLC]) -> bool:
-        """Apply a recorded event again.
-
-        Args:
-            event: what happened.
-            new_learner: makes the untaught learner that follows a reset.
-
-        Returns:
-            False for the loading of a file, which only the caller can find.
-        """
-        if event.kind is EventKind.UNDO:
-            self.undo()
-        elif event.kind is EventKind.RENAME:
-            self.rename(event.label, event.new_label)
-        elif event.kind is EventKind.REMOVE:
-            self.remove(event.label)
-        elif event.kind is EventKind.RESET:
-            self.replace(new_learner())
-        else:
-            return False
-        return True
-
     def replace(self, learner: ProEMLC) -> None:
         """Go on with another learner; undo stack and loss belong to the old one and go."""
         self.undo_stack.clear()
-        self.hamming = PrequentialMetrics(self._window)
+        self.hamming = PrequentialMetrics(self.window)
         self.extractor = extractor_of(learner)
         self.learner = learner
         self._follow_labels()
@@ -181,6 +198,11 @@ class VersionedModel:
         with self._version_lock:
             self._version = max(self._version, at_least)
 
+    def count_version(self) -> None:
+        """Count a change of the label set that was taken back again."""
+        with self._version_lock:
+            self._version += 1
+
     def _follow_labels(self) -> int:
         # Whoever sees changed labels first raises the version: the learning thread, or a
         # prediction that comes between the change and this call.
@@ -190,6 +212,11 @@ class VersionedModel:
                 self._names = names
                 self._version += 1
             return self._version
+
+
+def accepted_labels(annotation: Annotation) -> SampleLabels:
+    """Return the labels of an accepted annotation, for the learner to take as they are."""
+    return SampleLabels(annotation.labels, annotation.absent, annotation.complete)
 
 
 def extractor_of(learner: ProEMLC) -> str:

@@ -22,6 +22,7 @@ COMMANDS = {
     'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
+    'journal': 'check, repair, back up and compact what a classifier has learnt',
     'bag': 'make, annotate, show and play bags',
     'select': 'select the settings of a model for a data set',
     'paper': "run the experiments of the method's paper and print its tables",
@@ -29,7 +30,7 @@ COMMANDS = {
 
 # Commands whose matrices are too small for several threads: threads that wait for each other take
 # the processor from the process that reads the bag, and from all others.
-ONE_THREAD = {'evaluate', 'train'}
+ONE_THREAD = {'evaluate', 'train', 'journal'}
 
 # Libraries that not every installation has, and how to get them.
 OPTIONAL = {

@@ -31,7 +31,7 @@ _VARIATIONS = frozenset(map(chr, (0x180b, 0x180c, 0x180d, 0x180f, *range(0xfe00,
 _LONGEST_DECOMPOSITION = 4
 
 
-def check_label(name: object, max_length: int | None = None) -> str:
+def check_label(name: object, max_length: int | None = None, what: str = 'label') -> str:
     """Return a label name in Unicode normal form C; two ways to spell é are one label.
 
     Args:
@@ -39,36 +39,38 @@ def check_label(name: object, max_length: int | None = None) -> str:
             control, format and blank characters. Joiners (U+200C, U+200D) may stand between
             visible characters, variation selectors behind one.
         max_length: most characters that the name may have; None: any number.
+        what: names the text in errors.
 
     Raises:
         LabelError: when the name breaks a rule; says which, and what to do.
     """
     if not isinstance(name, str):
-        raise LabelError(f'the label {name!r} is not text; give label names as text')
+        raise LabelError(f'the {what} {name!r} is not text; give {what} names as text')
     if max_length is not None and len(name) > _LONGEST_DECOMPOSITION * max_length:
-        raise _too_long(name, max_length)
+        raise _too_long(name, max_length, what)
     plain = name.isascii()
     text = str(name if plain else unicodedata.normalize('NFC', name))
     if not text or text.isspace():
-        raise LabelError(f'the label is {_short(name)}; '
+        raise LabelError(f'the {what} is {_short(name)}; '
                          'give a name with at least one visible character')
     if text[0].isspace() or text[-1].isspace():
-        raise LabelError(f'the label {_short(name)} begins or ends with white space; leave it out')
+        raise LabelError(f'the {what} {_short(name)} begins or ends with white space; '
+                         'leave it out')
     if max_length is not None and len(text) > max_length:
-        raise _too_long(text, max_length)
+        raise _too_long(text, max_length, what)
     if not (plain and text.isprintable()):
-        _check_characters(text)
+        _check_characters(text, what)
     return text
 
 
-def _check_characters(name: str) -> None:
+def _check_characters(name: str, what: str) -> None:
     kinds = [_kind(character) for character in name]
     for character, before, kind, after in zip(name, ['space', *kinds], kinds,
                                               [*kinds[1:], 'space']):
         if (kind == 'hidden' or kind == 'variation' and before != 'visible'
                 or kind == 'joiner' and (before not in ('visible', 'variation')
                                          or after != 'visible')):
-            raise LabelError(f'the label {_short(name)} has the control or invisible character '
+            raise LabelError(f'the {what} {_short(name)} has the control or invisible character '
                              f'U+{ord(character):04X}; leave it out')
 
 
@@ -82,8 +84,8 @@ def _kind(character: str) -> str:
     return 'space' if character.isspace() else 'visible'
 
 
-def _too_long(name: str, max_length: int) -> LabelError:
-    return LabelError(f'the label {_short(name)} has {len(name)} characters; '
+def _too_long(name: str, max_length: int, what: str) -> LabelError:
+    return LabelError(f'the {what} {_short(name)} has {len(name)} characters; '
                       f'give a name of at most {max_length}')
 
 

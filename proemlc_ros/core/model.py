@@ -132,17 +132,25 @@ class ProEMLC(ModelReader):
             return self._state.test_then_train(rows, annotations)
 
     def unlearn(self, X: object, labels: object, absent: object = None,
-                complete: object = True) -> None:
+                complete: object = True, tolerance: float | None = None) -> None:
         """Take learnt samples back, as if they had never been learnt; the last row first.
 
         Exact in any order for complete annotations; for others, and with forgetting, when the last
         learnt goes first. Labels stay, even those that no sample shows any more: remove_label().
 
+        Args:
+            X: one sample, or rows, as they were learnt.
+            labels: as they were learnt; likewise absent and complete.
+            absent: see labels.
+            complete: see labels.
+            tolerance: largest relative rounding error that may be expected; None: any.
+
         Raises:
-            UnlearnError: when a sample was never learnt so; the model is as before.
+            UnlearnError: when a sample was never learnt so, or rounding errors would be too
+                large; the model is as before.
         """
         with self._lock:
-            self._state.unlearn(*self._check(X, labels, absent, complete))
+            self._state.unlearn(*self._check(X, labels, absent, complete), tolerance)
 
     def calibrate(self, X: object, labels: object, absent: object = None,
                   complete: object = True) -> None:
@@ -161,8 +169,13 @@ class ProEMLC(ModelReader):
 
     # ----- labels -----
 
-    def rename_label(self, name: str, new_name: str) -> None:
+    def rename_label(self, name: str, new_name: str, accepted: bool = False) -> None:
         """Give a label another name; what was learnt of it stays.
+
+        Args:
+            name: of the label.
+            new_name: its new name.
+            accepted: the new name was accepted before, maybe by an earlier rule; no check.
 
         Raises:
             UnknownLabelError: when there is no such label.
@@ -171,7 +184,7 @@ class ProEMLC(ModelReader):
         """
         with self._lock:
             known = self._state.labels.find(name)
-            self._state.rename(known, check_label(new_name))
+            self._state.rename(known, new_name if accepted else check_label(new_name))
 
     def remove_label(self, name: str) -> None:
         """Forget a label; the others stay as they are.

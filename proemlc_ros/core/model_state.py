@@ -98,12 +98,13 @@ class ModelState:
                             leverage, hidden)
         self.learn(row, [annotation])
 
-    def unlearn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
+    def unlearn(self, rows: Rows, annotations: list[SampleLabels],
+                tolerance: float | None = None) -> None:
         """Take samples back, the last one first."""
         if self.learner is None:
             raise NeverLearntError('nothing has been learnt, so nothing can be unlearnt')
         if self.warmup is None:
-            unlearn_rows(self.learner, rows, annotations)
+            unlearn_rows(self.learner, rows, annotations, tolerance)
             return
         left = self.warmup
         for place in range(rows.shape[0] - 1, -1, -1):

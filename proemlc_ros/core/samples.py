@@ -53,9 +53,13 @@ def check_annotation(labels: object, absent: object = None, complete: object = T
                      known: Collection[str] = ()) -> SampleLabels:
     """Return the annotation of one sample, validated; known: labels that need no check.
 
+    SampleLabels are taken as they are: they were accepted before, maybe by an earlier rule.
+
     Raises:
         LabelError: when the labels cannot be used or contradict each other.
     """
+    if isinstance(labels, SampleLabels):
+        return labels
     present = check_labels(labels, 'labels', known)
     if complete is not True and complete is not False:
         raise LabelError(f'complete is {complete!r}; give True or False')

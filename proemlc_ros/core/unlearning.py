@@ -106,31 +106,42 @@ def _places(checksum: Any) -> tuple[Any, Any, Any, Any]:
             (spread >> 16 & _FULL) + 3 * _SIZE)
 
 
-def unlearn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
+def unlearn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
+                 tolerance: float | None = None) -> None:
     """Take samples back, the last one first; all of them or none.
 
+    Args:
+        learner: has learnt them.
+        rows: the samples.
+        annotations: one per row.
+        tolerance: largest relative rounding error that may be expected; None: any.
+
     Raises:
-        UnlearnError: when one was never learnt; nothing has changed then.
+        UnlearnError: when one was never learnt, or cannot be taken back accurately; nothing has
+            changed then.
     """
     # Without forgetting, one sample is checked before anything changes.
     alone = rows.shape[0] == 1 and learner.options.forgetting == 1.0
     before = None if alone else learner.state()
     try:
         for place in range(rows.shape[0] - 1, -1, -1):
-            _unlearn_row(learner, rows[place:place + 1], annotations[place])
+            _unlearn_row(learner, rows[place:place + 1], annotations[place], tolerance)
     except ProEMLCError:
         if before is not None:
             learner.restore(before)
         raise
 
 
-def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels) -> None:
+def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels,
+                 tolerance: float | None) -> None:
     _check_labels(learner, annotation)
     checksum = _find(learner, row, annotation)
     hidden = learner.layer.rows(row)[0].copy()
     ridge = learner.ridge
     ridge.rewind()
     gain, leverage = ridge.gain(hidden)
+    if tolerance is not None:
+        ridge.check_accuracy(hidden, leverage, tolerance)
     scores, targets = ridge.outputs(hidden), learner.targets(annotation)
     residual = learner.residual(annotation, targets, scores)
     ridge.downdate(gain, leverage, residual)

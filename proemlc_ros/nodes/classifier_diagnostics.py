@@ -25,6 +25,7 @@ class ClassifierDiagnostics:
         self._name = f'{node_name.lstrip("/")}: classifier'
         self._node_name = node_name
         self._rejected = 0
+        self._lost = 0
 
     def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
@@ -39,16 +40,24 @@ class ClassifierDiagnostics:
         status.level, status.message = DiagnosticStatus.OK, state
         if classifier is not None:
             values += self._values(classifier)
-            rejected = sum(classifier.statistics.rejects.values())
-            if rejected > self._rejected:
-                status.level = DiagnosticStatus.WARN
-                status.message = (
-                    f'{rejected - self._rejected} messages rejected in the last second')
-            self._rejected = rejected
+            self._warn_of_new(status, classifier)
+            if problem := classifier.durable.journal.problem:
+                status.level = DiagnosticStatus.ERROR
+                status.message = f'nothing can be learnt: {problem}'
         status.values = [KeyValue(key=key, value=value) for key, value in values]
         message = DiagnosticArray(status=[status])
         message.header.stamp = stamp
         return message
+
+    def _warn_of_new(self, status: DiagnosticStatus, classifier: Classifier) -> None:
+        rejected = sum(classifier.statistics.rejected().values())
+        lost = classifier.statistics.lost_annotations
+        news = [f'{count} {what} in the last second'
+                for count, what in ((rejected - self._rejected, 'messages rejected'),
+                                    (lost - self._lost, 'annotations lost')) if count > 0]
+        if news:
+            status.level, status.message = DiagnosticStatus.WARN, ', '.join(news)
+        self._rejected, self._lost = rejected, lost
 
     def _values(self, classifier: Classifier) -> Iterator[tuple[str, str]]:
         statistics, durable = classifier.statistics, classifier.durable
@@ -72,12 +81,17 @@ class ClassifierDiagnostics:
         yield 'Clock jumps', str(classifier.jumps)
         yield 'Queries', str(statistics.queries)
         yield 'Journal entries', str(durable.journal.last_number)
+        yield 'Journal problem', durable.journal.problem or 'none'
         yield 'Journal size (MB)', f'{durable.journal.size / 1e6:.2f}'
         yield 'Journal age (s)', _age(durable.journal.last_write)
         yield 'Snapshot age (s)', _age(durable.snapshots.time)
         yield 'Entries since snapshot', str(durable.unsaved)
-        yield 'Rejected', str(sum(statistics.rejects.values()))
-        for cause, count in sorted(statistics.rejects.items()):
+        yield 'Annotations received', str(statistics.annotations.total)
+        yield 'Repeated requests', str(statistics.repeated.total)
+        yield 'Lost annotations', str(statistics.lost_annotations)
+        rejected = statistics.rejected()
+        yield 'Rejected', str(sum(rejected.values()))
+        for cause, count in sorted(rejected.items()):
             yield f'Rejected: {cause}', str(count)
 
 

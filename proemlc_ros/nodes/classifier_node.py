@@ -19,6 +19,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.resume import ResumeReport
 from proemlc_ros.errors import ProEMLCError, text_of
+from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.nodes import process
 from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
@@ -52,9 +53,10 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._rejections = ThrottledLog(self.get_logger().warning, 0.0)
+        self._warnings = ThrottledLog(self.get_logger().warning, 0.0)
+        self._failures = ThrottledLog(self.get_logger().error, 0.0)
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
-        self._rejections.period = self._table.values.warning_period
+        self._follow_warning_period(self._table.values)
         # Made in on_configure, released in _close; topics and services only with a classifier.
         self._classifier: Classifier | None = None
         self._topics: ClassifierTopics | None = None
@@ -86,12 +88,12 @@ class ClassifierNode(LifecycleNode):
         values = self._table.values
         try:
             self._classifier, report = open_classifier(
-                values, self.get_fully_qualified_name(), RosMessages(), self.get_logger().error)
+                values, self.get_fully_qualified_name(), RosMessages(), self._log_failure)
         except (ProEMLCError, OSError) as error:
             self.get_logger().error(f'Cannot configure: {text_of(error)}')
             return FAILURE
         self._log_resumed(self._classifier, report)
-        self._topics = ClassifierTopics(self, values, self._classifier, self._rejections)
+        self._topics = ClassifierTopics(self, values, self._classifier, self._warnings)
         self._model_services = ClassifierServices(self, self._classifier, self._topics)
         self._jump_handle = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
@@ -159,10 +161,14 @@ class ClassifierNode(LifecycleNode):
             if topics is not None:
                 topics.destroy()
 
+    def _log_failure(self, text: str) -> None:
+        """Log a failure in the background; one that lasts, such as a full disk, not too often."""
+        self._failures.log(text.partition(':')[0], text)
+
     def _log_resumed(self, classifier: Classifier, report: ResumeReport) -> None:
         learner = classifier.durable.model.learner
         for note in report.notes:
-            self.get_logger().warning(note)
+            self.get_logger().warning(printable_line(note))
         self.get_logger().info(
             f'Model directory {classifier.durable.directory.path}: {len(learner.labels)} '
             f'labels, {learner.samples} samples; snapshot '
@@ -178,16 +184,19 @@ class ClassifierNode(LifecycleNode):
     def _on_jump(self, jump: TimeJump) -> None:
         if self._classifier is not None:
             self._classifier.clock_jumped()
-            self.get_logger().warning('The clock jumped; the buffer of features was cleared.')
+            self._warnings.log('clock', 'The clock jumped; the buffer of features was cleared.')
 
     def _report(self) -> None:
         if self._topics is not None:
-            self._topics.check_qos()
+            self._topics.check_connections()
         self._diagnostics_publisher.publish(self._diagnostics.message(
             self.get_clock().now().to_msg(), self._state_name, self._classifier))
 
+    def _follow_warning_period(self, values: SimpleNamespace) -> None:
+        self._warnings.period = self._failures.period = values.warning_period
+
     def _follow_parameters(self, values: SimpleNamespace) -> None:
-        self._rejections.period = values.warning_period
+        self._follow_warning_period(values)
         if self._classifier is not None:
             apply_parameters(self._classifier, values)
         if self._topics is not None:

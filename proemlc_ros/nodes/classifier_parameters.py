@@ -60,6 +60,10 @@ FILE_PARAMETERS = (
              'model as before_reset.npz'),
     Declared('autostart', True,
              'Configure and activate without a lifecycle manager'),
+    Declared('blas_threads', 1,
+             'Threads for matrix products; more than 1 pays only on idle cores; 0 = as many as '
+             'the library takes',
+             0, 1024),
     Declared('snapshot_every', 100,
              'Annotations between snapshots',
              1, 1_000_000, runtime=True),
@@ -70,8 +74,8 @@ FILE_PARAMETERS = (
              'Size of a journal file after which the next one begins, megabytes',
              1, 4096),
     Declared('journal_limit_mb', 0,
-             'Size of the journal above which its oldest files are deleted once a snapshot '
-             'holds them, megabytes; 0 = no limit',
+             'Size of the journal above which its oldest files are deleted once both snapshots '
+             'hold them, megabytes; 0 = no limit',
              0, 10_000_000),
     Declared('max_model_file_mb', 1024,
              'Size of the largest model file that is loaded, megabytes',
@@ -157,7 +161,7 @@ REPORT_PARAMETERS = (
              'Annotations over which the rolling Hamming loss is computed',
              1, 1_000_000),
     Declared('warning_period', 5.0,
-             'Time between log lines about the same cause of rejection, seconds',
+             'Time between log lines of the same kind, such as rejections of one cause, seconds',
              0.0, 3600.0, runtime=True),
 )
 

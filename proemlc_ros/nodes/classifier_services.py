@@ -8,19 +8,22 @@ from concurrent.futures import Future
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.classifier import Classifier, ModelChange, quoted
-from proemlc_ros.classifier.durable_model import Learnt
+from proemlc_ros.classifier.classifier import Classifier, ModelChange
+from proemlc_ros.classifier.records import Learnt
+from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
-from proemlc_ros.errors import ProEMLCError, text_of
+from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 
-_NOT_ACTIVE = 'the classifier is not active; activate it first'
+# Requests and responses that wait on either side; rclpy's default of 10 loses those of a burst.
+_QOS = QoSProfile(depth=1000)
 
 
 class ClassifierServices:
@@ -38,7 +41,7 @@ class ClassifierServices:
         self._topics = topics
         self._factory = RosMessages()
         self._services: list[Service] = [
-            allow_deferred(node.create_service(kind, f'~/{name}', callback))
+            allow_deferred(node.create_service(kind, f'~/{name}', callback, qos_profile=_QOS))
             for name, kind, callback in (
                 ('annotate', Annotate, self._annotate),
                 ('undo', Trigger, self._undo),
@@ -57,28 +60,33 @@ class ClassifierServices:
 
     def _annotate(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
-            return _fill(response, False, _NOT_ACTIVE)
+            return self._reject(response, NotActiveError())
         deferred = DeferredResponse()
 
-        def respond(future: Future[Learnt]) -> None:
+        def respond(future: Future[Any]) -> None:
             self._topics.publish_learnt(future)
-            response.label_set_version = self._classifier.durable.model.version
             error = future.exception()
             if error is None:
-                deferred.resolve(_fill(response, True, _learnt_text(future.result())))
+                learnt: Learnt | ClientRequest = future.result()
+                response.label_set_version = learnt.version
+                deferred.resolve(_fill(response, True, learnt.message))
             else:
+                response.label_set_version = self._classifier.durable.model.version
                 deferred.resolve(_fill(response, False, text_of(error)))
-        self._classifier.annotate(annotation_of(request.annotation)).add_done_callback(respond)
+        annotation = annotation_of(request.annotation)
+        future: Future[Any] = (
+            self._classifier.annotate_once(annotation, request.request_id)
+            if request.request_id else self._classifier.annotate(annotation))
+        future.add_done_callback(respond)
         return deferred
 
     def _predict(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
-            return _fill(response, False, _NOT_ACTIVE)
+            return self._reject(response, NotActiveError())
         try:
             prediction = self._classifier.predict(stamped_vector_of(request.features))
         except ProEMLCError as error:
-            self._topics.reject(error)
-            return _fill(response, False, text_of(error))
+            return self._reject(response, error)
         response.prediction = prediction_message(
             self._factory, request.features.header, prediction)
         return _fill(response, True, '')
@@ -101,6 +109,10 @@ class ClassifierServices:
 
     def _load(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.load(request.file_name))
+
+    def _reject(self, response: Any, error: ProEMLCError) -> Any:
+        self._topics.reject(error)
+        return _fill(response, False, text_of(error))
 
     def _respond(self, response: Any, change: Future[ModelChange]) -> DeferredResponse:
         """Answer once a change is made, behind the annotations that came before."""
@@ -133,8 +145,3 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ProEMLCError):
         return text_of(error)
     return f'internal error: {error!r}'
-
-
-def _learnt_text(learnt: Learnt) -> str:
-    text = f'learnt {quoted(learnt.annotation.labels)}'
-    return f'{text}; new: {quoted(learnt.introduced)}' if learnt.introduced else text

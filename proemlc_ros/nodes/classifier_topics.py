@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
 from rclpy.qos import (
     DurabilityPolicy,
+    HistoryPolicy,
     QoSProfile,
     ReliabilityPolicy,
     qos_profile_sensor_data,
@@ -21,8 +22,7 @@ from rclpy.qos import (
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import Learnt
-from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, StampedVector
 from proemlc_ros.conversions import (
     VISION_TYPE,
     annotation_message,
@@ -35,7 +35,7 @@ from proemlc_ros.conversions import (
     vector_of,
     vision_message,
 )
-from proemlc_ros.errors import ProEMLCError, cause_of, text_of
+from proemlc_ros.errors import NotActiveError, ProEMLCError, cause_of, text_of
 from proemlc_ros.msg import (
     FeatureVector,
     LabelAnnotation,
@@ -52,7 +52,12 @@ from proemlc_ros.stamps import stamp_of
 
 # As rclpy's sensor data profile: late is worse than lost.
 _SENSOR_DEPTH = 5
-_ANNOTATION_DEPTH = 1000
+# Nothing is overwritten: where the queue is full (5,000 with Fast DDS), the publisher has to keep
+# the message, and what it cannot keep is counted as lost.
+_EVERY_ANNOTATION = QoSProfile(history=HistoryPolicy.KEEP_ALL,
+                               reliability=ReliabilityPolicy.RELIABLE)
+# Seconds that an annotation waits for room in the queue of the learning thread.
+_ROOM_TIMEOUT = 1.0
 _PREDICTIONS_ADVICE = ('Subscribe with best effort (sensor data), or set predictions_reliability '
                        'to reliable.')
 _FEATURES_ADVICE = 'Set features_reliability to best_effort, or publish reliably.'
@@ -63,22 +68,22 @@ _INPUTS = {'FeatureVector': FeatureVector, 'Float32MultiArray': Float32MultiArra
 class ClassifierTopics:
     """Everything that the classifier publishes and subscribes to.
 
-    Features come in the receiver's thread, results of annotations in the learning thread, all else
-    in the executor's.
+    Features and annotations come in threads of their own, results of annotations in the learning
+    thread, all else in the executor's.
 
     Args:
         node: on which the topics are created.
         values: of the parameters.
         classifier: what is behind them.
-        rejections: where rejected messages are logged.
+        warnings: where rejections and other repeated warnings are logged.
     """
 
     def __init__(self, node: LifecycleNode, values: SimpleNamespace, classifier: Classifier,
-                 rejections: ThrottledLog) -> None:
+                 warnings: ThrottledLog) -> None:
         self.active = False
         self._node = node
         self._classifier = classifier
-        self._rejections = rejections
+        self._warnings = warnings
         self._factory = RosMessages()
         self._labels_changed = False
         self._publishing_labels = threading.Lock()
@@ -99,17 +104,15 @@ class ClassifierTopics:
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
             QosCheck(node, self._features.topic_name, self._features.qos, False,
                      _FEATURES_ADVICE),
-            QosCheck(node, self._annotations.topic_name, self._annotations.qos_profile, False,
+            QosCheck(node, self._annotations.topic_name, self._annotations.qos, False,
                      _ANNOTATIONS_ADVICE)]
 
     def _subscribe(self, values: SimpleNamespace) -> None:
         asked = _qos(values.features_reliability, values.features_depth)
         on_features = (self._on_features if values.input_type == 'FeatureVector'
                        else self._on_array)
-        self._annotations = self._node.create_subscription(
-            LabelAnnotation, '~/annotations', self._on_annotation,
-            QoSProfile(depth=_ANNOTATION_DEPTH),
-            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
+        self._annotations = Receiver(
+            self._node, LabelAnnotation, '~/annotations', self._on_annotation, _EVERY_ANNOTATION)
         self._features = Receiver(
             self._node, _INPUTS[values.input_type], '~/features', on_features, asked)
 
@@ -145,17 +148,28 @@ class ClassifierTopics:
     # ----- annotations and changes of the model -----
 
     def _on_annotation(self, message: Any) -> None:
-        if self.active:
-            future = self._classifier.annotate(annotation_of(message))
-            future.add_done_callback(self.publish_learnt)
+        if not self.active:
+            self._classifier.statistics.annotations.count()
+            self.reject(NotActiveError())
+            return
+        # Those behind wait in the queue of DDS meanwhile.
+        self._classifier.learning.wait_for_room(_ROOM_TIMEOUT)
+        future = self._classifier.annotate(annotation_of(message))
+        future.add_done_callback(self.publish_learnt)
 
-    def publish_learnt(self, future: Future[Learnt]) -> None:
-        """Publish what was learnt from an annotation, or log why it was rejected."""
+    def publish_learnt(self, future: Future[Any]) -> None:
+        """Publish what was learnt from an annotation, or log why it was rejected.
+
+        Args:
+            future: done; with Learnt, or with a ClientRequest that was learnt before.
+        """
         error = future.exception()
         if error is not None:
             self.log_rejection(error)
             return
         learnt = future.result()
+        if not isinstance(learnt, Learnt):
+            return
         if learnt.introduced:
             self.publish_labels()
         else:
@@ -185,7 +199,7 @@ class ClassifierTopics:
     def log_rejection(self, error: BaseException) -> None:
         """Log a rejection that is counted already, not too often."""
         cause = cause_of(error)
-        self._rejections.log(cause, f'Rejected, {cause}: {text_of(error)}')
+        self._warnings.log(cause, f'Rejected, {cause}: {text_of(error)}')
 
     # ----- by the clock -----
 
@@ -203,14 +217,21 @@ class ClassifierTopics:
         jumps = self._classifier.matcher.buffer.jumps
         if jumps != self._jumps:
             self._jumps = jumps
-            self._node.get_logger().warning(
-                'The stamps of the features jumped back (a looping bag or a restarted '
+            self._warnings.log(
+                'stamps', 'The stamps of the features jumped back (a looping bag or a restarted '
                 'simulation?); the buffer was cleared.')
 
-    def check_qos(self) -> None:
-        """Warn of publishers and subscribers with an incompatible QoS."""
+    def check_connections(self) -> None:
+        """Warn of endpoints with an incompatible QoS, and of lost annotations."""
         for check in self._checks:
             check.check()
+        lost = self._annotations.lost
+        new = lost - self._classifier.statistics.lost_annotations
+        if new:
+            self._classifier.statistics.lost_annotations = lost
+            self._warnings.log('lost', f'{new} annotations were lost: their publisher could not '
+                               'keep them until they were received. Publish more slowly, with a '
+                               'longer queue, or call ~/annotate.')
 
     # ----- taking down -----
 
@@ -218,7 +239,7 @@ class ClassifierTopics:
         """Receive nothing any more."""
         self.active = False
         self._features.destroy()
-        self._node.destroy_subscription(self._annotations)
+        self._annotations.destroy()
 
     def destroy(self) -> None:
         """Take down what is left."""

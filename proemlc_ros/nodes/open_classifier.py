@@ -13,9 +13,12 @@ from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
+from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import JournalError
+from proemlc_ros.nodes.blas_threads import limit_blas_threads
 
 MEGABYTE = 1_000_000
 # Parameters that a model carries in itself, so that a loaded one may differ from them.
@@ -50,14 +53,17 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
         return ProEMLC(**{name: getattr(values, name) for name in _MODEL_SETTINGS},
                        warmup=values.warmup or None, width=values.width or None)
 
+    limit_blas_threads(values.blas_threads)
     model = VersionedModel(new_learner(), values.undo_depth, values.hamming_window)
+    model.threshold_offset = values.threshold_offset
     directory = ModelDirectory(model_directory_of(values, node_name),
                                values.max_model_file_mb * MEGABYTE)
     try:
         journal = Journal(directory.journal, messages, node_name,
                           max_file_bytes=values.journal_file_mb * MEGABYTE,
                           max_bytes=values.journal_limit_mb * MEGABYTE)
-        durable = DurableModel(model, new_learner, directory, journal)
+        durable = DurableModel(model, new_learner, directory, journal, limits_of(values),
+                               on_warning=on_error)
         report = _start(durable, values)
         report.notes[:0] = journal.repairs
     except BaseException:
@@ -70,15 +76,32 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
 
 def _start(durable: DurableModel, values: SimpleNamespace) -> ResumeReport:
     if not values.resume:
-        begin(durable)
-        report = ResumeReport()
+        report = begin(durable)
     else:
         report = resume(durable)
         report.notes += _differences(durable.model.learner, values)
     if values.model_file and not durable.position:
-        durable.load(values.model_file)
-        report.notes.append(f'began with {values.model_file}')
+        _load_first(durable, values.model_file, report)
     return report
+
+
+def _load_first(durable: DurableModel, name: str, report: ResumeReport) -> None:
+    try:
+        durable.load(name)
+        report.notes.append(f'began with {name}')
+    except (JournalError, OSError) as error:
+        if not durable.journal.problem:
+            raise
+        # It cannot be journalled now; predictions are possible all the same.
+        durable.model.replace(durable.directory.read_model(
+            durable.directory.existing(name), durable.limits))
+        durable.first_file = name
+        report.notes.append(f'predicts with {name}; nothing can be learnt now: {error}')
+
+
+def limits_of(values: SimpleNamespace) -> Limits:
+    """Return the bounds that the parameters set."""
+    return Limits(values.max_labels, values.max_label_length, values.max_width)
 
 
 def _differences(learner: ProEMLC, values: SimpleNamespace) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import Any
+from uuid import uuid4
 
 from rclpy.client import Client
 from rclpy.node import Node
@@ -18,7 +19,7 @@ from proemlc_ros.conversions import (
     feature_vector_message,
     stamped_prediction_of,
 )
-from proemlc_ros.errors import ClassifierUnavailableError
+from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection
@@ -28,6 +29,8 @@ from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLab
 TIMEOUT = 30.0
 # Seconds between checks of whether the classifier is still there.
 CHECK_PERIOD = 0.25
+# Seconds that a restart may take before an annotation without an answer is given up.
+RETURN_TIMEOUT = 10.0
 
 
 class OperatorServices:
@@ -62,7 +65,14 @@ class OperatorServices:
     async def annotate(self, annotation: Annotation) -> ActionResult:
         """Teach an annotation; done only once it is durable."""
         message = annotation_message(self._messages, annotation)
-        response = await self._call(self._annotate, Annotate.Request(annotation=message))
+        request = Annotate.Request(annotation=message, request_id=str(uuid4()))
+        try:
+            response = await self._call(self._annotate, request)
+        except NoAnswerError:
+            if not await self._comes_back():
+                raise
+            # The same id: it is learnt once, whatever became of the first request.
+            response = await self._call(self._annotate, request)
         if response.success:
             self._view.on_learnt(annotation, published=False)
         return ActionResult(response.success, response.message)
@@ -123,7 +133,8 @@ class OperatorServices:
         """Call a service and wait for its answer.
 
         Raises:
-            ClassifierUnavailableError: the classifier is not there, or no answer came.
+            ClassifierUnavailableError: the classifier is not there.
+            NoAnswerError: no answer came.
         """
         name = client.srv_name.rpartition('/')[0]
         # After a crash DDS offers the services for some 20 s more; silence shows it earlier.
@@ -141,9 +152,18 @@ class OperatorServices:
             if answer.done():
                 return answer.result()
         client.remove_pending_request(future)
-        raise ClassifierUnavailableError(
+        raise NoAnswerError(
             f'the classifier {name} went away before it answered; '
             'the number of samples shows whether it was done')
+
+    async def _comes_back(self) -> bool:
+        """Wait for a classifier that went away, and tell whether it is there again."""
+        deadline = time.monotonic() + RETURN_TIMEOUT
+        while not (self.ready and self._alive()):
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(CHECK_PERIOD)
+        return True
 
     def _alive(self) -> bool:
         return self._view.connection(time.monotonic()) is Connection.LIVE

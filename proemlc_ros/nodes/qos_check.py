@@ -15,6 +15,8 @@ from rclpy.duration import Duration, Infinite
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
+from proemlc_ros.foreign_text import LONGEST_SHOWN, printable_line
+
 
 class QosCheck:
     """Checks the endpoints of one topic, each once.
@@ -59,7 +61,8 @@ class QosCheck:
             self._warn(other, reason)
 
     def _warn(self, other: Any, reason: str) -> None:
-        name = f'{other.node_namespace.rstrip("/")}/{other.node_name}'
+        name = printable_line(f'{other.node_namespace.rstrip("/")}/{other.node_name}',
+                              LONGEST_SHOWN)
         role = 'subscribes to' if self._publishing else 'publishes'
         self._node.get_logger().warning(
             f'{name} {role} {self._topic} with an incompatible QoS, so no message arrives '

@@ -21,6 +21,11 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
+from proemlc_ros.nodes.throttled_log import ThrottledLog
+
+# Seconds between log lines about the same fault.
+_FAULT_PERIOD = 5.0
+
 
 class _NotForExecutors(ReentrantCallbackGroup):
     """Keeps what is in it from executors."""
@@ -47,12 +52,16 @@ class Receiver:
         self._node = node
         self._kind = kind
         self._callback = callback
+        self._faults = ThrottledLog(node.get_logger().error, _FAULT_PERIOD)
         self._subscription = node.create_subscription(
             kind, topic, callback, qos, callback_group=_NotForExecutors(),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
         self._guard = GuardCondition(None, None, context=node.context)
+        self._lost = _rclpy.EventHandle(
+            self._subscription.handle,
+            _rclpy.rcl_subscription_event_type_t.RCL_SUBSCRIPTION_MESSAGE_LOST)
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name='receiver', daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f'receiver of {topic}', daemon=True)
         self._thread.start()
 
     @property
@@ -60,12 +69,24 @@ class Receiver:
         """The topic's full name."""
         return str(self._subscription.topic_name)
 
+    @property
+    def lost(self) -> int:
+        """How many messages DDS knows to be lost, since the beginning.
+
+        All of them where the history of the subscription is KEEP_ALL. With KEEP_LAST, DDS does
+        not count those that it overwrites in the queue of the subscription.
+        """
+        # Asked, not waited for: the event would wake a wait set for every message.
+        with self._lost:
+            return int(self._lost.take_event().total_count)
+
     def destroy(self) -> None:
         """Stop receiving."""
         self._stopping = True
         self._guard.trigger()
         self._thread.join()
         self._guard.destroy()
+        self._lost.destroy_when_not_in_use()
         self._node.destroy_subscription(self._subscription)
 
     def _run(self) -> None:
@@ -78,12 +99,18 @@ class Receiver:
                 wait_set.add_subscription(subscription)
                 wait_set.add_guard_condition(guard)
                 wait_set.wait(-1)
-                while not self._stopping and (
-                        taken := subscription.take_message(self._kind, False)) is not None:
-                    self._receive(taken[0])
+                while not self._stopping and self._receive(subscription):
+                    pass
 
-    def _receive(self, message: Any) -> None:
+    def _receive(self, subscription: Any) -> bool:
+        """Take a message and hand it on; False where there was none."""
         try:
-            self._callback(message)
-        except Exception:  # A fault of ours must not end the stream unheard.
-            self._node.get_logger().error(traceback.format_exc())
+            taken = subscription.take_message(self._kind, False)
+            if taken is None:
+                return False
+            self._callback(taken[0])
+        except Exception as error:  # A fault of ours must not end the stream unheard.
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self._faults.log(place.lineno, f'A message of {self.topic_name} was dropped: '
+                             f'{error!r} in {place.name}, {place.filename}:{place.lineno}')
+        return True

@@ -1,12 +1,14 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A log that writes lines of the same kind at most once per period."""
+"""A log that writes lines of the same kind at most once per period, whatever is in them."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+
+from proemlc_ros.foreign_text import printable_line
 
 
 class ThrottledLog:
@@ -32,7 +34,7 @@ class ThrottledLog:
 
         Args:
             kind: one of few, such as the cause of a rejection.
-            text: the line.
+            text: the line; cut where it is long, with escapes for characters that do not show.
         """
         now = self._clock()
         with self._lock:
@@ -42,4 +44,4 @@ class ThrottledLog:
             self._last[kind] = now
             held_back = self._held_back.pop(kind, 0)
         more = f' ({held_back} more like it since the last line)' if held_back else ''
-        self._write(text + more)
+        self._write(printable_line(text) + more)

@@ -37,8 +37,7 @@ def resumed(folder):
     The only function here that knows how the classifier is put together.
 
     Returns:
-        The model, the number of annotations that can be undone, the number of replayed entries,
-        and the function that takes back the last annotation.
+        The durable model and the number of replayed entries.
     """
     from proemlc_ros.classifier.durable_model import DurableModel
     from proemlc_ros.classifier.model_directory import ModelDirectory
@@ -54,7 +53,7 @@ def resumed(folder):
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     report = resume(durable)
     assert (report.notes, report.rejected) == ([], 0)
-    return (durable.model.learner, len(durable.model.undo_stack), report.replayed, durable.undo)
+    return durable, report.replayed
 
 
 def as_expected(entry):
@@ -85,7 +84,8 @@ def test_the_model_resumes(folder, snapshots):
     """From the newest snapshot, from the one before it, and from the journal alone."""
     for name in ['snapshot.npz', 'snapshot_older.npz'][:2 - snapshots]:
         (folder / name).unlink()
-    model, _, replayed, _ = resumed(folder)
+    durable, replayed = resumed(folder)
+    model = durable.model.learner
     positions = {2: EXPECTED['snapshot_position'], 1: 20, 0: 0}
     assert replayed == EXPECTED['position'] - positions[snapshots]
     assert list(model.labels) == EXPECTED['labels']
@@ -97,8 +97,9 @@ def test_the_model_resumes(folder, snapshots):
 
 
 def test_undo_reaches_behind_the_snapshot(folder):
-    model, undo_entries, _, undo = resumed(folder)
+    durable, _ = resumed(folder)
+    undo_entries = len(durable.model.undo_stack)
     assert undo_entries == EXPECTED['undo_entries']
     for _ in range(undo_entries):
-        undo()
-    assert model.samples == EXPECTED['samples'] - undo_entries
+        durable.undo()
+    assert durable.model.learner.samples == EXPECTED['samples'] - undo_entries

@@ -165,7 +165,10 @@ def test_what_a_deep_cut_leaves_is_recovered(tmp_path, width):
         assert_same(entry.record, make_annotation(entry.number - 1, width))
     assert 'was damaged' in again.repairs[0]
     assert (tmp_path / 'journal/journal_0.db3.damaged').exists()
-    assert again.append([make_annotation(60)]) == [kept[-1].number + 1]
+    # The records of the lost entries are left, so that they are named and numbering goes on.
+    lost = set(range(1, 61)).difference(entry.number for entry in kept)
+    assert {number for gap in again.missing() for number in gap} == lost
+    assert again.append([make_annotation(60)]) == [61]
 
 
 def test_a_file_of_rubbish_is_set_aside(tmp_path):
@@ -192,11 +195,21 @@ def test_a_full_disk_raises_and_the_next_append_passes(tmp_path, monkeypatch):
     with pytest.raises(JournalError, match='full'):
         journal.append([make_annotation(number) for number in range(2, 50)])
     assert numbers_of(journal) == [1]
-    database.execute('PRAGMA max_page_count = 1000000')
+    assert 'full' in journal.problem
+    # The file was opened again, without the limit.
     assert journal.append([make_annotation(2)]) == [2]
+    assert not journal.problem
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_made_is_named_until_it_can(tmp_path):
     (tmp_path / 'file').write_text('')
-    with pytest.raises(JournalError, match='cannot open the journal'):
-        open_journal(tmp_path / 'file' / 'journal')
+    journal = open_journal(tmp_path / 'file' / 'journal')
+    assert 'cannot write the journal' in journal.problem
+    assert numbers_of(journal) == []
+    with pytest.raises(JournalError, match='cannot write the journal'):
+        journal.append([make_annotation(1)])
+    (tmp_path / 'file').unlink()
+    (tmp_path / 'file').mkdir()
+    journal.retry()
+    assert not journal.problem
+    assert journal.append([make_annotation(1)]) == [1]

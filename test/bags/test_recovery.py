@@ -88,14 +88,16 @@ def journal_of(folder, count):
     return folder / f'{folder.name}_0.db3'
 
 
-def test_the_journal_and_the_reader_recover_the_same(tmp_path):
+def test_the_journal_recovers_what_the_reader_does_and_more(tmp_path):
+    """Entries prove themselves, so those on pages that nothing leads to are taken as well."""
     file = journal_of(tmp_path / 'journal', 100)
     os.truncate(file, 100_000)
     with BagReader(tmp_path / 'journal', best_effort=True) as bag:
         read = [message.message.header.stamp.nanosec for message in bag.messages(bag.topics)]
     journal = Journal(tmp_path / 'journal', MESSAGES)
-    assert [entry.record.stamp for entry in journal.entries()] == read
-    assert 50 < len(read) < 200
+    stamps = [entry.record.stamp for entry in journal.entries()]
+    assert stamps[:len(read)] == read
+    assert 50 < len(read) <= len(stamps) < 200
 
 
 def test_the_damaged_journal_file_is_kept_and_nothing_else_stays(tmp_path):

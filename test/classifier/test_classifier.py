@@ -13,16 +13,23 @@ import pytest
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
-from proemlc_ros.classifier.records import Annotation, EventKind, QueryReason, StampedVector
+from proemlc_ros.classifier.records import (
+    Annotation,
+    EventKind,
+    Learnt,
+    QueryReason,
+    StampedVector,
+)
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
     ProEMLCError,
     RateExceededError,
+    TextRejectedError,
     UndoError,
     VectorRejectedError,
 )
@@ -96,7 +103,16 @@ def test_rejections_are_answered_and_counted(classifier):
     values = vector(1).data
     futures = [annotate(classifier, 'cup'), annotate(classifier, '', features=values)]
     assert [error_of(future).cause for future in futures] == ['no_features', 'bad_label']
-    assert classifier.statistics.rejects == {'no_features': 1, 'bad_label': 1}
+    assert classifier.statistics.rejected() == {'no_features': 1, 'bad_label': 1}
+
+
+def test_texts_are_limited_before_they_are_kept(classifier):
+    long = classifier.annotate(Annotation(SECOND, ('cup',), extractor='x' * 201))
+    named = classifier.annotate(Annotation(SECOND, ('cup',), annotator='x\x1b[2J'))
+    assert error_of(long).cause == 'bad_extractor' and error_of(named).cause == 'bad_annotator'
+    with pytest.raises(TextRejectedError):
+        classifier.classify(vector(1)._replace(extractor='x' * 10**6))
+    assert classifier.matcher.held == 0 and len(classifier.matcher.buffer) == 0
 
 
 def test_two_ways_to_spell_a_name_are_one_label(classifier):
@@ -164,9 +180,9 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
     sizes = []
     append = classifier.durable.journal.append
 
-    def counted(records):
+    def counted(records, references):
         sizes.append(len(records))
-        return append(records)
+        return append(records, references)
     monkeypatch.setattr(classifier.durable.journal, 'append', counted)
     gate = hold(classifier)
     futures = [annotate(classifier, f'label {number}') for number in range(4)]
@@ -178,7 +194,7 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
 def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypatch):
     classifier.keep(vector(1))
 
-    def full(records):
+    def full(records, references):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
         patch.setattr(classifier.durable.journal, 'append', full)

@@ -16,8 +16,9 @@ from durable_model_stand import (
 )
 
 from proemlc_ros.bags.journal import Journal
-from proemlc_ros.classifier.durable_model import DurableModel, Learnt
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.classifier.resume import begin, resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC

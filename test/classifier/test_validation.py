@@ -14,12 +14,15 @@ from proemlc_ros.classifier.validation import (
     RateLimit,
     distinct,
     validate_names,
+    validate_sizes,
+    validate_text,
     validate_vector,
 )
 from proemlc_ros.errors import (
     LabelRejectedError,
     RateExceededError,
     RejectedError,
+    TextRejectedError,
     VectorRejectedError,
     cause_of,
     text_of,
@@ -116,3 +119,32 @@ def test_the_rate_limit_lets_a_second_of_messages_pass():
 
 def test_names_count_once():
     assert distinct(['b', 'a', 'b']) == ('b', 'a')
+
+
+@pytest.mark.parametrize('text', ['a' * 101, 'x' * 10**6, 'a\x1b[2J', 'a\nb', '\u200b', ' a'])
+def test_texts_that_are_long_or_do_not_show_are_rejected(text):
+    with pytest.raises(TextRejectedError) as caught:
+        validate_text(text, 'annotator', 100)
+    assert cause_of(caught.value) == 'bad_annotator'
+    assert len(text_of(caught.value)) < 400 and text_of(caught.value).isprintable()
+
+
+@pytest.mark.parametrize('text', ['', 'a' * 100, 'colour_moments/1+laser_profile/1', 'Zoë 杯'])
+def test_usable_texts_pass(text):
+    validate_text(text, 'extractor', 100)
+
+
+@pytest.mark.parametrize(('annotation', 'cause'), [
+    (Annotation(0, ('cup',), annotator='a' * 101), 'bad_annotator'),
+    (Annotation(0, ('a' * 11,)), 'bad_label'), (Annotation(0, (), ('a' * 10**6,)), 'bad_label'),
+    (Annotation(0, ('a', 'b', 'c'), ('d', 'e')), 'too_many_labels'),
+    (Annotation(0, ('a',), features=np.zeros(6, np.float32)), 'oversized_vector')])
+def test_annotations_too_large_to_be_held_are_rejected_at_once(annotation, cause):
+    with pytest.raises(RejectedError) as caught:
+        validate_sizes(annotation, tuple, Limits(4, 10, 5))
+    assert cause_of(caught.value) == cause
+
+
+def test_known_names_may_be_long_and_many():
+    known = tuple(f'{number} of an older model file' for number in range(5))
+    validate_sizes(Annotation(0, known), lambda: known, Limits(4, 10, 5))

@@ -30,7 +30,7 @@ def test_a_clock_that_jumps_back_clears_the_buffer(classifier):
 
 
 def test_simulated_time_that_starts_anew_clears_the_buffer(classifier):
-    node, partner = classifier('use_sim_time:=true')
+    node, partner = classifier('use_sim_time:=true', 'warning_period:=0.0')
     clock = partner.node.create_publisher(Clock, '/clock', 10)
     partner.spin_until(clock.get_subscription_count)
 
@@ -52,3 +52,19 @@ def test_simulated_time_that_starts_anew_clears_the_buffer(classifier):
     assert not partner.annotate(0.0, ['cup']).success
     partner.predict(6.0, values_of(2))
     assert partner.annotate(6.0, ['cup']).success
+
+
+def test_a_clock_that_jumps_often_is_logged_sparingly(classifier):
+    node, partner = classifier('use_sim_time:=true', 'warning_period:=60.0', 'query_rate:=0.0')
+    clock = partner.node.create_publisher(Clock, '/clock', 10)
+    partner.spin_until(clock.get_subscription_count)
+    jumps = int(partner.diagnostics()['Clock jumps'])
+    for number in range(100):
+        message = Clock()
+        message.clock.sec = 100 - number
+        clock.publish(message)
+        partner.send(100.0 - 2 * number if number < 50 else 1.0, values_of(number))
+        partner.spin_for(0.02)
+    partner.diagnostics(lambda values: int(values['Clock jumps']) > jumps + 50)
+    assert node.output.count('The clock jumped') == 1
+    assert node.output.count('jumped back') <= 1

@@ -51,3 +51,8 @@ def test_the_period_can_change(log, lines, times):
     log.period, times.now = 0.5, 1
     log.log('cut', 'second')
     assert lines == ['first', 'second']
+
+
+def test_a_line_is_short_and_has_no_hidden_characters(log, lines):
+    log.log('cut', 'x\x1b[2J\n' + 'a' * 10**6)
+    assert lines[0].startswith('x\\x1b[2J\\na') and len(lines[0]) < 600

@@ -61,6 +61,9 @@ class ForgettingRidge(RecursiveRidge):
         self.scale *= self.forgetting
         self.prior /= self.forgetting
 
+    def _smallest_prior(self) -> float:
+        return float(self.prior.min())
+
     def copy(self) -> ForgettingRidge:
         """Return an independent copy."""
         twin = super().copy()

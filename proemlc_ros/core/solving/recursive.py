@@ -175,6 +175,26 @@ class RecursiveRidge:
         self.matrix[:] = np.tril(inverse @ inverse.T)
         self.beta[:] = inverse @ targets
 
+    def check_accuracy(self, hidden: Array, leverage: float, tolerance: float) -> None:
+        """Reject the taking back of a row whose result would be inaccurate.
+
+        M began as I / ridge, so that its entries carry errors of about eps / ridge, and the
+        leverage one of about |h|^2 eps / ridge. Taking back divides by 1 - leverage.
+
+        Raises:
+            DefinitenessError: before anything has changed.
+        """
+        square = float(hidden.dot(hidden))
+        error = square / self._smallest_prior() * float(np.finfo(hidden.dtype).eps)
+        if not error <= tolerance * (1.0 - leverage):
+            raise DefinitenessError(
+                f'taking the sample back would leave rounding errors of about '
+                f'{error / max(1.0 - leverage, 1e-300):.1g} (leverage {leverage:.6g}); scale the '
+                'features or raise the ridge')
+
+    def _smallest_prior(self) -> float:
+        return self.ridge or 1e-300
+
     def downdate(self, gain: Array, leverage: float, residual: Array) -> None:
         """Take one row back; gain and leverage of the row as they are now.
 

@@ -1,0 +1,134 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc journal`: check, repair, back up and compact the journal of a model directory."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal_backup import back_up
+from proemlc_ros.bags.journal_check import check_directory, journal_of
+from proemlc_ros.bags.journal_entries import ENTRY_TYPES, is_valid_entry
+from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.journal_protocol import numbers_in_words
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.records import Event, EventKind
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.snapshots import position_of
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.cli.terminal import counted
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import JournalError
+
+_DIRECTORY = ('DIRECTORY', 'model directory of a classifier, such as ~/.ros/proemlc/proemlc')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = ('Checks, repairs, backs up and compacts the journal of a classifier. '
+                          'check and backup may run while the classifier does.')
+    actions = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
+    _add(actions, 'check', _check, 'prove every entry; exit code 1 where something is damaged')
+    _add(actions, 'repair', _repair,
+         'do what the classifier does when it starts: keep what proves itself')
+    backup = _add(actions, 'backup', _backup, 'copy journal, snapshots and model files')
+    backup.add_argument('target', type=Path, metavar='TARGET', help='new folder for the copy')
+    _add(actions, 'compact', _compact,
+         'write a pair of snapshots, then drop the entries that both hold')
+
+
+def _add(actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str,
+         action: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    command = actions.add_parser(name, help=text, description=text)
+    command.add_argument('directory', type=Path, metavar=_DIRECTORY[0], help=_DIRECTORY[1])
+    command.set_defaults(act=action)
+    return command
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for and return the exit code."""
+    return int(args.act(args))
+
+
+def _check(args: argparse.Namespace) -> int:
+    report = check_directory(args.directory, ENTRY_TYPES, is_valid_entry)
+    proven = sum(file.proven for file in report.files)
+    unprovable = sum(file.unprovable for file in report.files)
+    print(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
+          f'{report.last}; {proven} entries proven, {unprovable} of an earlier version without '
+          'a proof')
+    for name, position in report.snapshots.items():
+        print(f'{name}: whole, holds the entries up to {position}')
+    problems = list(report.problems)
+    if report.gaps:
+        gone = numbers_in_words(number for gap in report.gaps for number in gap)
+        problems.append(f'no entry has the number {gone}')
+    for problem in problems:
+        print(f'damaged: {problem}')
+    if problems:
+        print("'proemlc journal repair' keeps what proves itself, as the classifier does when it "
+              'starts')
+    return 1 if problems else 0
+
+
+def _repair(args: argparse.Namespace) -> int:
+    with closing(_locked(args.directory)) as directory:
+        journal = Journal(directory.journal, RosbagsMessages())
+        for line in journal.repairs:
+            print(line)
+        entries = sum(report.usable for report in journal.reports)
+        print(f'{args.directory}: {counted(len(journal.repairs), "repair")}, {entries} entries')
+        journal.close()
+        if journal.problem:
+            raise JournalError(journal.problem)
+    return 0
+
+
+def _backup(args: argparse.Namespace) -> int:
+    files = back_up(args.directory, args.target)
+    report = check_directory(args.target, ENTRY_TYPES, is_valid_entry)
+    print(f'{args.target}: {counted(files, "file")}, entries up to {report.last}')
+    for problem in report.problems:
+        print(f'damaged: {problem}')
+    return 1 if report.problems else 0
+
+
+def _compact(args: argparse.Namespace) -> int:
+    with closing(_locked(args.directory)) as directory:
+        journal = Journal(directory.journal, RosbagsMessages())
+        before = journal.size
+        durable = _resumed(directory, journal)
+        durable.compact()
+        print(f'{args.directory}: journal {before / 1e6:.2f} MB before, '
+              f'{journal.size / 1e6:.2f} MB after; the snapshots hold the entries up to '
+              f'{durable.position}')
+        journal.close()
+    return 0
+
+
+def _locked(directory: Path) -> ModelDirectory:
+    journal_of(directory)
+    return ModelDirectory(directory)
+
+
+def _resumed(directory: ModelDirectory, journal: Journal) -> DurableModel:
+    """Return the model of a directory; without a snapshot its settings are not known.
+
+    Raises:
+        JournalError: the classifier has to write a snapshot first.
+    """
+    durable = DurableModel(VersionedModel(ProEMLC()), ProEMLC, directory, journal)
+    _, newest = next(durable.snapshots.stored(), (0, None))
+    if newest is None or any(
+            isinstance(entry.record, Event) and entry.record.kind is EventKind.RESET
+            for entry in journal.events(after=position_of(newest))):
+        raise JournalError(f'{directory.path}: no snapshot tells the settings of the model; start '
+                           'the classifier once, which writes one')
+    for note in resume(durable).notes:
+        print(note)
+    return durable

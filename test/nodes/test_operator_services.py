@@ -1,0 +1,94 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What operators do about a classifier that does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('proemlc_ros.msg')
+
+import rclpy
+from proemlc_ros.srv import Annotate
+from rclpy.executors import SingleThreadedExecutor
+
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.errors import NoAnswerError
+from proemlc_ros.nodes import operator_services
+from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.operator.classifier_view import Connection
+
+
+class SilentClassifier:
+    """Answers ~/annotate only from the nth request on."""
+
+    def __init__(self, node, first_answer: int) -> None:
+        self.requests = []
+        self.first_answer = first_answer
+        allow_deferred(node.create_service(Annotate, '/proemlc/annotate', self._annotate))
+
+    def _annotate(self, request, response):
+        self.requests.append(request)
+        if len(self.requests) < self.first_answer:
+            return DeferredResponse()
+        response.success, response.message = True, 'learnt'
+        return response
+
+
+@pytest.fixture
+def node(ros):
+    node = rclpy.create_node('operator', context=ros)
+    executor = SingleThreadedExecutor(context=ros)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield node
+    executor.shutdown()
+    thread.join()
+    node.destroy_node()
+
+
+@pytest.fixture
+def services(node, monkeypatch):
+    monkeypatch.setattr(operator_services, 'TIMEOUT', 1.0)
+    view = SimpleNamespace(connection=lambda now: Connection.LIVE, learnt=[])
+    view.on_learnt = lambda annotation, published: view.learnt.append(annotation)
+    services = operator_services.OperatorServices(node, '/proemlc', view)
+    services.view = view
+    return services
+
+
+def annotate(services):
+    deadline = time.monotonic() + 20
+    while not services.ready:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return asyncio.run(services.annotate(Annotation(1, ('cup',))))
+
+
+def test_an_annotation_without_an_answer_is_sent_again_with_the_same_id(node, services):
+    classifier = SilentClassifier(node, first_answer=2)
+    assert annotate(services).done
+    first, second = classifier.requests
+    assert first == second and len(first.request_id) == 36
+    assert len(services.view.learnt) == 1
+
+
+def test_an_annotation_is_sent_twice_at_most(node, services):
+    classifier = SilentClassifier(node, first_answer=9)
+    with pytest.raises(NoAnswerError):
+        annotate(services)
+    assert len(classifier.requests) == 2 and services.view.learnt == []
+
+
+def test_each_annotation_has_an_id_of_its_own(node, services):
+    classifier = SilentClassifier(node, first_answer=1)
+    annotate(services)
+    annotate(services)
+    assert len({request.request_id for request in classifier.requests}) == 2
