@@ -80,6 +80,10 @@ class FileOpener:
             report = salvaged.report
             file = self._repaired(path, salvaged)
         self.reports.append(report)
+        if report.unlinked:
+            self.repairs.append(
+                f'{path.name}: entries {numbers_in_words(report.unlinked)} do not follow the ones '
+                'before them; something was replaced or its proof is damaged')
         self.last_id, self.chain = judge.last, judge.chain
         self.last_time = max(self.last_time, report.last_time or 0)
         return file, report.summary(self._topics(), judge.last)

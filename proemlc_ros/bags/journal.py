@@ -98,6 +98,11 @@ class Journal:
         return self._bag.reports
 
     @property
+    def unprovable(self) -> int:
+        """Number of entries without a proof, of an earlier version, on opening."""
+        return sum(report.unprovable for report in self._bag.reports)
+
+    @property
     def size(self) -> int:
         """Bytes of all files; a file that was deleted meanwhile counts nothing."""
         paths = (self.folder / file.path for file in self._bag.files)

@@ -51,6 +51,10 @@ class JournalProtocol(Protocol):
         """What was repaired when the journal was opened, in words."""
 
     @property
+    def unprovable(self) -> int:
+        """Number of entries without a proof, of an earlier version, when it was opened."""
+
+    @property
     def problem(self) -> str:
         """Why nothing can be written, in words; empty where it can."""
 

@@ -60,6 +60,7 @@ def resume(durable: DurableModel) -> ResumeReport:
             gone = numbers_in_words(number for gap in report.missing for number in gap)
             report.notes.append(f'journal entries {gone} are lost; the model was resumed '
                                 'without them')
+        report.unprovable = journal.unprovable
         Replay(durable, report).run()
         report.notes += [f'journal entry {number} was not learnt again: {reason}'
                          for number, reason in report.rejections[:_MOST_NOTES]]

@@ -173,7 +173,9 @@ class ClassifierNode(LifecycleNode):
             f'Model directory {classifier.durable.directory.path}: {len(learner.labels)} '
             f'labels, {learner.samples} samples; snapshot '
             f'{report.snapshot.name if report.snapshot else "none"}, {report.replayed} journal '
-            'entries replayed')
+            f'entries replayed, {report.rejected} rejected, '
+            f'{sum(map(len, report.missing))} missing; {report.unprovable} entries of the journal '
+            'have no proof')
 
     # ----- by the clock and by parameters -----
 

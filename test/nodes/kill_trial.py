@@ -4,8 +4,9 @@
 
     python test/nodes/kill_trial.py --kills 100
 
-Every acknowledged annotation must be in the model once, and its scores must equal those of a model
-that was taught the same without interruption.
+After each kill the model directory is damaged in a way that must cost nothing. Every
+acknowledged annotation must be in the model once, and its scores must equal those of a model that
+was taught the same without interruption.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import argparse
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from array import array
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +42,7 @@ def labels_of(number: int) -> list[str]:
     return [f'label {number % 7}', f'rare {number // 100}']
 
 
-class PrequentialRecorder:
+class KilledNode:
     """A node that is killed, and the operator who does not notice."""
 
     def __init__(self, folder: Path, context: object) -> None:
@@ -107,7 +110,7 @@ class PrequentialRecorder:
         self.node.destroy_client(self.client)
 
 
-def check(folder: Path, trial: PrequentialRecorder) -> str:
+def check(folder: Path, trial: KilledNode) -> str:
     """Compare journal, snapshot and acknowledgements.
 
     Returns:
@@ -136,6 +139,59 @@ def check(folder: Path, trial: PrequentialRecorder) -> str:
             f'none lost, none twice, scores differ by {error:.1e}')
 
 
+def newest_file(folder: Path) -> Path:
+    return max((folder / 'journal').glob('*.db3'), key=lambda file: file.stat().st_mtime)
+
+
+def cut_journal(folder: Path, dice: random.Random) -> None:
+    """Take the last bytes of the journal, as cheap flash does on power failure."""
+    path = newest_file(folder)
+    os.truncate(path, path.stat().st_size - dice.randint(1, 8000))
+
+
+def hurt_snapshot(folder: Path, dice: random.Random) -> None:
+    """Cut the newest snapshot or flip a bit in it; the older one and the journal are left."""
+    path = folder / 'snapshot.npz'
+    if not path.exists():
+        return
+    data = bytearray(path.read_bytes())
+    if dice.random() < 0.5:
+        del data[dice.randrange(len(data)):]
+    else:
+        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+    path.write_bytes(data)
+
+
+def hurt_records(folder: Path, dice: random.Random) -> None:
+    """Flip bits in the records of some entries, which the chain proves all the same."""
+    path = newest_file(folder)
+    with closing(sqlite3.connect(path)) as database, database:
+        numbers = [number for number, in database.execute('SELECT id FROM proemlc_entries')][:-1]
+        for number in dice.sample(numbers, min(len(numbers), 2)):
+            database.execute('UPDATE proemlc_entries SET digest = zeroblob(16) WHERE id = ?',
+                             (number,))
+
+
+def add_stale_logs(folder: Path, dice: random.Random) -> None:
+    """Leave logs that belong to an older state of the journal, and half a temporary file."""
+    path = newest_file(folder)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute('PRAGMA cache_size = 1')
+        database.execute('BEGIN IMMEDIATE')
+        database.executemany('INSERT INTO messages VALUES (?, 1, 1, zeroblob(9000))',
+                             [(number,) for number in range(10**6, 10**6 + 20)])
+        log = path.with_name(f'{path.name}-journal').read_bytes()
+    with closing(sqlite3.connect(path)) as database:
+        for version in (1, 2):
+            database.execute(f'PRAGMA user_version = {version}')
+            database.commit()
+    path.with_name(f'{path.name}-journal').write_bytes(log)
+    (folder / '.snapshot.npz.1.tmp').write_bytes(bytes(dice.randrange(5000)))
+
+
+DAMAGES = (cut_journal, hurt_snapshot, lambda folder, dice: None, hurt_records, add_stale_logs)
+
+
 def run(kills: int, folder: Path, context: object, seed: int = 1) -> str:
     """Kill the node that often.
 
@@ -149,16 +205,14 @@ def run(kills: int, folder: Path, context: object, seed: int = 1) -> str:
         One line for people.
     """
     dice = random.Random(seed)
-    trial = PrequentialRecorder(folder, context)
+    trial = KilledNode(folder, context)
     for kill in range(kills):
         process = trial.start()
         trial.annotate_for(dice.random() * 0.3)
         process.send_signal(signal.SIGKILL)
         process.wait()
         trial.forget_client()
-        if kill % 3 == 0:  # The last bytes of the journal are lost as well.
-            path = max((folder / 'journal').glob('*.db3'), key=lambda file: file.stat().st_mtime)
-            os.truncate(path, path.stat().st_size - dice.randint(1, 8000))
+        DAMAGES[kill % len(DAMAGES)](folder, dice)
     process = trial.start()
     trial.annotate_for(0.1)
     process.send_signal(signal.SIGINT)
