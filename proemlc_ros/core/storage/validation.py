@@ -63,7 +63,7 @@ def check_model(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYT
         _check(width is not None, 'there are weights, but no width')
         size = _check_layer(options, width, arrays)
         _check_learner(options, size, learner, arrays)
-    elif not options.radial:
+    else:
         _check_promise(options, width or 0, max_bytes)
     if warmup is not None:
         _check_warmup(options, width, learner, warmup, arrays)
@@ -83,12 +83,17 @@ def _options(header: dict[str, Any]) -> Options:
 
 
 def _check_promise(options: Options, width: int, max_bytes: int) -> None:
-    """Check what the first sample would allocate; random neurons are drawn all at once."""
-    size = options.hidden_size + options.direct_links * width + options.bias
-    needed = (size * (size + 1) // 2 + options.hidden_size * width) * _item_size(options)
+    """Check what the first sample would allocate.
+
+    Random neurons are drawn all at once, those around centres one per sample.
+    """
+    neurons = 1 if options.radial else options.hidden_size
+    size = neurons + options.direct_links * width + options.bias
+    item_size = np.dtype(options.dtype).itemsize
+    needed = (size * (size + 1) // 2 + neurons * width) * item_size
     if needed > max_bytes:
-        raise ModelTooLargeError(f'the settings of the model need {needed} bytes for '
-                                 f'{options.hidden_size} neurons, more than the {max_bytes} '
+        raise ModelTooLargeError(f'the settings of the model need {needed} bytes for {neurons} '
+                                 f'neurons and {width} features, more than the {max_bytes} '
                                  'allowed; raise max_bytes if you trust the file')
 
 
@@ -278,10 +283,6 @@ def _is_number(value: Any) -> bool:
 
 def _dtype(options: Options) -> str:
     return np.dtype(options.dtype).str
-
-
-def _item_size(options: Options) -> int:
-    return np.dtype(options.dtype).itemsize
 
 
 def _check(condition: bool, text: str) -> None:
