@@ -251,13 +251,13 @@ class ProEMLC(ModelReader):
             ModelFileError: when the file is not a whole, unaltered model of a known version.
             OSError: when it cannot be read.
         """
-        return cls.from_bytes(container.read_file(path, max_bytes))
+        return cls.from_bytes(container.read_file(path, max_bytes), max_bytes)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> ProEMLC:
+    def from_bytes(cls, data: bytes, max_bytes: int = container.MAX_BYTES) -> ProEMLC:
         """Return the model that to_bytes() was called on."""
         header, arrays = container.unpack(data)
-        return cls._of(restore(header, arrays), header.get('extra', {}))
+        return cls._of(restore(header, arrays, max_bytes), header.get('extra', {}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes as a model file."""

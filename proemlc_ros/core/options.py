@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -112,7 +113,9 @@ def _check_integer(name: str, value: object, low: int) -> None:
 
 def _check_real(name: str, value: object, low: float = -math.inf, high: float = math.inf,
                 above: float = -math.inf) -> None:
-    if (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
+    # Compared with the largest number, since an integer of 400 digits is no float at all.
+    if (isinstance(value, bool) or not isinstance(value, (int, float))
+            or not abs(value) <= sys.float_info.max
             or not low <= value <= high or not value > above):
         bounds = f'above {above:g}' if above > -math.inf else f'at least {low:g}'
         if high < math.inf:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,13 +60,18 @@ def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
     them the share of their usual answer that is missing counts as new.
     """
     square = float(hidden.dot(hidden))
-    if square == 0.0:
+    if square == 0.0 or not _is_sound(leverage, square):
         return 1.0
     share = leverage / (1.0 + leverage) * (learner.options.ridge + square) / square
     known = 1.0 - min(max(share, 0.0), 1.0)
     if learner.layer.radial and learner.mass > 0.0:
         known *= min(1.0, learner.layer.mass(hidden) * learner.samples / learner.mass)
     return 1.0 - known
+
+
+def _is_sound(leverage: float, square: float) -> bool:
+    """Whether the precision has held the leverage; rounding may leave one of -1e-16."""
+    return -0.1 < leverage < math.inf and square < math.inf
 
 
 def _block_novelty(learner: Learner, learnt: LearntSamples) -> Array:
@@ -77,7 +83,8 @@ def _block_novelty(learner: Learner, learnt: LearntSamples) -> Array:
     share = leverages / (1.0 + leverages)
     with np.errstate(divide='ignore', invalid='ignore'):
         share *= (learner.options.ridge + squares) / squares
-    known = np.where(squares == 0.0, 0.0, 1.0 - np.clip(share, 0.0, 1.0))
+    unknown = (squares == 0.0) | ~np.isfinite(share)
+    known = np.where(unknown, 0.0, 1.0 - np.clip(share, 0.0, 1.0))
     if learner.layer.radial:
         before = learner.mass + np.concatenate(([0.0], masses.cumsum()[:-1]))
         samples = learner.samples + np.arange(len(masses))

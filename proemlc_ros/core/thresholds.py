@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -232,7 +233,9 @@ def _fewest(errors: Array) -> DecisionRule:
 
     Ties, up to rounding: no forced label first, then the threshold nearest to zero.
     """
-    ties = np.argwhere(errors <= errors.min() * (1.0 + 1e-9) + 1e-9)
+    least = float(errors.min())
+    # Taking samples back may leave sums below zero.
+    ties = np.argwhere(errors <= least * (1.0 + math.copysign(1e-9, least)) + 1e-9)
     at_least, place = min(ties.tolist(), key=lambda tie: (tie[0], abs(CANDIDATES[tie[1]])))
     return DecisionRule(float(CANDIDATES[place]), at_least)
 

@@ -27,7 +27,7 @@ class ForgettingRidge(RecursiveRidge):
         """Start with M = I / ridge."""
         super().__init__(size, ridge, dtype)
         self.forgetting = forgetting
-        self.prior: Array = np.full(size, ridge)
+        self.prior: Array = np.full(size, float(ridge))
         self._top_up = (1.0 - forgetting) * ridge * size
         self.steps = 0
 
@@ -38,7 +38,7 @@ class ForgettingRidge(RecursiveRidge):
         self.prior *= self.forgetting
         row, place = self._top_up_row()
         gain, leverage = self.gain(row)
-        self._change(gain, 1.0 / (1.0 + leverage), -row[place] * self.beta[place])
+        self._change(gain, 1.0 / (1.0 + max(leverage, 0.0)), -row[place] * self.beta[place])
         self.prior[place] += self._top_up
         self.steps += 1
         if self.scale > _SCALE_LIMIT:

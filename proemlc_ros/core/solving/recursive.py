@@ -95,7 +95,8 @@ class RecursiveRidge:
         Raises:
             TooLargeError: before anything has changed.
         """
-        if not leverage <= self._largest:
+        # M has lost its definiteness where a leverage is clearly below zero.
+        if not -0.1 < leverage <= self._largest:
             raise TooLargeError(f'the leverage of the sample is {leverage:g}, beyond what the '
                                 'precision can hold; scale the features or raise the ridge')
 

@@ -15,6 +15,8 @@ import json
 import math
 import os
 import re
+import stat
+import struct
 import tempfile
 import zipfile
 from typing import Any
@@ -24,6 +26,7 @@ import numpy as np
 from proemlc_ros.errors import (
     CorruptModelError,
     ForeignModelError,
+    ModelFileError,
     ModelTooLargeError,
     NewerModelError,
 )
@@ -36,6 +39,14 @@ _SEAL = re.compile(rb'sha256=([0-9a-f]{64})')
 _SEAL_LENGTH = len('sha256=') + 64
 _DTYPES = {'<f8', '<f4', '<i8', '<i4', '<u4', '<u2'}
 _HEADER = 'header.json'
+# The longest list of parts of the zip archive; ours have some 20 parts of 60 bytes.
+_MAX_DIRECTORY = 1 << 16
+_END = struct.Struct('<4s4H2LH')
+_ZIP64_LOCATOR_LENGTH = 20
+# Names of labels and annotations of the first samples: 100,000 names of 600 bytes.
+MAX_HEADER_BYTES = 64 << 20
+# An empty list takes 2 bytes of text and 64 of memory.
+MAX_HEADER_PARTS = 1 << 20
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -62,13 +73,16 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
         ModelFileError: or one of its kinds, when it is anything but a whole, unaltered model file.
     """
     _check_seal(data)
+    _check_directory(data)
     try:
         return _read_archive(data)
-    except (KeyError, TypeError, ValueError, OSError, RecursionError, MemoryError,
-            zipfile.BadZipFile, NotImplementedError) as error:
-        if isinstance(error, (CorruptModelError, ForeignModelError, NewerModelError)):
-            raise
-        raise CorruptModelError(f'the model file is damaged: {error}') from error
+    except ModelFileError:
+        raise
+    except Exception as error:
+        # The parsers of zip, JSON and .npy raise errors of many kinds; whatever it is, the file
+        # is at fault.
+        raise CorruptModelError(
+            f'the model file is damaged: {str(error)[:200] or type(error).__name__}') from error
 
 
 def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
@@ -78,9 +92,14 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes
         ModelTooLargeError: when it is.
         OSError: when it cannot be read.
     """
-    with open(path, 'rb') as file:
-        data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
+    # A pipe would make the reader wait for its writer.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ForeignModelError(f'{os.fspath(path)} is not a file; give a model file')
+        # A file that grows meanwhile is read as far as it was; its checksum then does not fit.
+        data = b'' if status.st_size > max_bytes else file.read(status.st_size)
+    if status.st_size > max_bytes:
         raise ModelTooLargeError(f'{os.fspath(path)} is larger than {max_bytes} bytes; '
                                  'raise max_bytes if you trust it')
     return data
@@ -135,17 +154,69 @@ def _check_seal(data: bytes) -> None:
                                 'use another copy of it')
 
 
+def _check_directory(data: bytes) -> None:
+    """Check the size of the list of parts, before zipfile makes an object of each.
+
+    Raises:
+        CorruptModelError: it is longer than any model has it.
+    """
+    end = data[-_END.size - _SEAL_LENGTH:-_SEAL_LENGTH]
+    magic, _, _, _, _, length, _, comment = (
+        _END.unpack(end) if len(end) == _END.size else (b'',) + (0,) * 7)
+    locator = data[-_END.size - _SEAL_LENGTH - _ZIP64_LOCATOR_LENGTH:][:4]
+    # Only files of 2 GiB and more, which a caller must allow, have a second list of parts.
+    if (magic != b'PK\x05\x06' or comment != _SEAL_LENGTH or length > _MAX_DIRECTORY
+            or locator == b'PK\x06\x07' and len(data) <= zipfile.ZIP64_LIMIT):
+        raise CorruptModelError('the model file is damaged: its list of parts does not end with '
+                                f'the checksum, or is longer than {_MAX_DIRECTORY} bytes')
+
+
 def _read_archive(data: bytes) -> tuple[dict[str, Any], Arrays]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
-        # Uncompressed members cannot be larger than the file itself.
-        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise CorruptModelError('the model file has compressed parts, which ours never have')
-        header = json.loads(archive.read(_HEADER))
+        _check_members(members, len(data))
+        header = _read_header(archive.read(_HEADER))
         _check_header(header)
         arrays = {member.filename.removesuffix('.npy'): _read_array(archive.read(member))
                   for member in members if member.filename != _HEADER}
     return header, arrays
+
+
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Check that the parts are stored as they are, one behind the other, in a file of a size.
+
+    Parts that lie over one another can add up to any number of bytes.
+    """
+    if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1
+           or member.file_size != member.compress_size for member in members):
+        raise CorruptModelError('the model file has compressed parts, which ours never have')
+    if sum(member.file_size for member in members) > size:
+        raise CorruptModelError('the parts of the model file are larger than the file itself')
+    if len({member.filename for member in members}) != len(members):
+        raise CorruptModelError('the model file has two parts of one name')
+
+
+def _read_header(text: bytes) -> Any:
+    """Return the values of JSON text; never more than about ten times its size."""
+    if len(text) > MAX_HEADER_BYTES:
+        raise ModelTooLargeError(f'the header of the model file has {len(text)} bytes, more than '
+                                 f'the limit of {MAX_HEADER_BYTES}')
+    parts = text.count(b'[') + text.count(b'{')
+    if parts > MAX_HEADER_PARTS:
+        raise ModelTooLargeError(f'the header of the model file has {parts} lists and objects, '
+                                 f'more than the limit of {MAX_HEADER_PARTS}')
+    header = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    if b'\\ud' in text.lower():
+        # Half of a surrogate pair is no text; it would fail later, when it is written.
+        json.dumps(header, ensure_ascii=False).encode()
+    return header
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f'{text[:40]} in the header is not a finite number')
+    return number
 
 
 def _check_header(header: Any) -> None:

@@ -19,9 +19,10 @@ from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.storage.container import Arrays
+from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
+from proemlc_ros.core.storage.validation import check_model
 from proemlc_ros.core.thresholds import Thresholds
-from proemlc_ros.errors import CorruptModelError
+from proemlc_ros.errors import CorruptModelError, ModelFileError
 
 
 def dump(state: ModelState) -> tuple[dict[str, Any], Arrays]:
@@ -37,15 +38,21 @@ def dump(state: ModelState) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def restore(header: dict[str, Any], arrays: Arrays) -> ModelState:
+def restore(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYTES) -> ModelState:
     """Make a model again from what dump() returned.
+
+    Args:
+        header: of the file.
+        arrays: by name.
+        max_bytes: memory that the settings may ask for where no weights are in the file.
 
     Raises:
         CorruptModelError: when header and arrays do not fit together.
+        ModelTooLargeError: when the settings ask for more memory than allowed.
     """
     try:
-        state = ModelState(Options.from_dict(header['options']),
-                           LabelColumns(header['first_labels']))
+        options = check_model(header, arrays, max_bytes)
+        state = ModelState(options, LabelColumns(header['first_labels']))
         state.width = header['width']
         if header['learner'] is not None:
             state.learner = _restore_learner(state.options, header['learner'], arrays)
@@ -53,6 +60,8 @@ def restore(header: dict[str, Any], arrays: Arrays) -> ModelState:
         if header['warmup'] is not None:
             state.warmup = _restore_warmup(state.options, header['warmup'], arrays)
         return state
+    except ModelFileError:
+        raise
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise CorruptModelError(
             f'the parts of the model do not fit together: {error!r}') from error
@@ -87,15 +96,24 @@ def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -
     learner.thresholds = Thresholds.restore(options.threshold, options.forgetting,
                                             _part('thresholds', arrays))
     learner.sample_filter.counts[arrays['ledger.places']] = arrays['ledger.counts']
-    _restore_ridge(learner.ridge, len(learner.labels) + 1, header, arrays)
+    _restore_ridge(learner.ridge, header, arrays)
+    _check_answers(learner)
     return learner
 
 
-def _restore_ridge(ridge: RecursiveRidge, outputs: int, header: dict[str, Any],
-                   arrays: Arrays) -> None:
-    if arrays['matrix'].shape != (ridge.size * (ridge.size + 1) // 2,) or (
-            arrays['beta'].shape != (ridge.size, outputs)):
-        raise CorruptModelError('the weights of the model have an unexpected shape')
+def _check_answers(learner: Learner) -> None:
+    """Check that the model answers to usual input, and to none, with finite numbers."""
+    scaling = learner.layer.scaling
+    usual = np.stack([np.zeros_like(scaling.shift), scaling.shift,
+                      scaling.shift + 1.0 / scaling.factor])
+    with np.errstate(all='ignore'):
+        hidden = learner.layer.rows(usual)
+        answers = learner.ridge.outputs_of_rows(hidden), learner.ridge.gains(hidden)
+    if not all(np.isfinite(answer).all() for answer in answers):
+        raise CorruptModelError('the model answers to usual features with NaN or infinity')
+
+
+def _restore_ridge(ridge: RecursiveRidge, header: dict[str, Any], arrays: Arrays) -> None:
     unpack_triangle, = get_lapack_funcs(('tpttr',), (ridge.matrix,))
     ridge.matrix, _ = unpack_triangle(ridge.size, arrays['matrix'], uplo='L')
     ridge.pending = arrays['pending'].shape[1]
