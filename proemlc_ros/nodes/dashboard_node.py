@@ -53,7 +53,7 @@ class DashboardNode(OperatorNode):
         self.dashboard = Dashboard(
             self.view, self.pictures, self.actions, self.classifier, PageSettings(
                 Access(settings.address, token_of(settings.token_file), hosts),
-                settings.port, settings.max_pages, settings.page_rate))
+                settings.port, settings.max_pages, settings.page_rate), self.warnings.log)
         self._camera = Camera(
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
             lambda picture: self.post(self._on_picture, picture))

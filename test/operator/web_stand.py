@@ -30,7 +30,9 @@ class Stand:
         self.actions = Recorder(self.view)
         self.dashboard = Dashboard(
             self.view, self.pictures, self.actions, '/proemlc',
-            PageSettings(access or Access(), port=0, **settings))
+            PageSettings(access or Access(), port=0, **settings),
+            lambda kind, text: self.warnings.append((kind, text)))
+        self.warnings = []
 
     @asynccontextmanager
     async def open(self):

@@ -18,7 +18,7 @@ from proemlc_ros.operator.classifier_view import ClassifierView, Connection, Vie
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.web.access import Access, RequestGuard
 from proemlc_ros.operator.web.connection import PageConnection
-from proemlc_ros.operator.web.payloads import Payloads
+from proemlc_ros.operator.web.payloads import Payloads, Warn
 from proemlc_ros.operator.web.requests import Requests
 
 MAX_BODY = 2048
@@ -57,15 +57,18 @@ class Dashboard:
         actions: the classifier's services.
         classifier: full name of the classifier node, for people.
         settings: how it is served.
+        warn: takes the kind and the text of a log line; limits how many of a kind are written.
     """
 
     def __init__(self, view: ClassifierView, pictures: PictureCache, actions: Actions,
-                 classifier: str, settings: PageSettings) -> None:
+                 classifier: str, settings: PageSettings,
+                 warn: Warn = lambda kind, text: None) -> None:
         self._view = view
         self._pictures = pictures
         self._actions = actions
         self._settings = settings
-        self._payloads = Payloads(view, pictures, classifier)
+        self._warn = warn
+        self._payloads = Payloads(view, pictures, classifier, warn)
         self._connections: set[PageConnection] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._opened = 0
@@ -150,7 +153,7 @@ class Dashboard:
             await socket.prepare(request)
             self._opened += 1
             requests = Requests(self._view, self._pictures, self._actions,
-                                who=f'operator {self._opened}')
+                                who=f'operator {self._opened}', warn=self._warn)
             await self._serve(PageConnection(
                 socket, self._payloads, requests, self._settings.max_rate))
         except ConnectionError:
