@@ -56,7 +56,9 @@ def foreign_site(tmp_path):
 def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     secret = tmp_path / 'token'
     secret.write_text(TOKEN + '\n')
-    dashboard, address = stand.start_dashboard('address:=0.0.0.0', f'token_file:={secret}')
+    dashboard, address = stand.start_dashboard(
+        'address:=0.0.0.0', f'token_file:={secret}', 'allowed_hosts:=robot.test')
+    assert 'NOT ENCRYPTED' in dashboard.output and 'tls_certificate' in dashboard.output
     address = address.replace('0.0.0.0', '127.0.0.1')
 
     page = Page(browser, address)
@@ -74,6 +76,15 @@ def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     linked.ready()
     assert TOKEN not in linked.page.url and linked.errors == []
     assert TOKEN not in dashboard.output
+
+    assert linked.page.locator('#not-encrypted').is_hidden()  # within this machine
+    remote = Page(browser, address.replace('127.0.0.1', 'robot.test'))
+    remote.expect('#token-not-encrypted', 'not encrypted')
+    remote.page.fill('#token', TOKEN)
+    remote.page.press('#token', 'Enter')
+    remote.ready()
+    assert remote.page.locator('#not-encrypted').is_visible()
+    remote.close()
 
     foreign = linked.context.new_page()  # same browser, so that the cookie is there
     foreign.goto(foreign_site)
@@ -150,6 +161,7 @@ def test_https(start_process, tmp_path):
 @pytest.mark.parametrize(('parameters', 'words'), [
     (('address:=0.0.0.0',), 'needs a token'),
     (('address:=0.0.0.0', 'token_file:=/nowhere'), 'cannot be read'),
+    (('address:=0.0.0.0', 'token_file:=BYTES'), 'not text in UTF-8'),
     (('port:=99999',), 'port'),
     (('port:=[1',), 'dashboard_node:'),
     (('tls_certificate:=/nowhere.pem',), 'tls_certificate'),
@@ -159,8 +171,9 @@ def test_unsafe_or_impossible_settings_are_reported_in_words(
         start_process, tmp_path, parameters, words):
     secret = tmp_path / 'token'
     secret.write_text(TOKEN)
-    arguments = [part for parameter in parameters
-                 for part in ('-p', parameter.replace('TOKEN', str(secret)))]
+    (tmp_path / 'bytes').write_bytes(b'\xff\xfe' * 20)
+    arguments = [part for parameter in parameters for part in ('-p', parameter.replace(
+        'TOKEN', str(secret)).replace('BYTES', str(tmp_path / 'bytes')))]
     process = start_process('dashboard_node', '--ros-args', *arguments)
     assert process.wait(DEADLINE) == 1
     assert words in process.output and 'Traceback' not in process.output
