@@ -18,7 +18,7 @@ from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.classifier_view import ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.access import Access, is_loopback
 from proemlc_ros.operator.web.server import Dashboard, PageSettings
 
 PARAMETERS = (
@@ -28,12 +28,23 @@ PARAMETERS = (
     Declared('allowed_hosts', '', 'further host names of the page, separated by commas'),
     Declared('tls_certificate', '', 'PEM file of the certificate, for https; empty: http'),
     Declared('tls_key', '', 'PEM file with the key of tls_certificate'),
+    Declared('session_hours', 12.0, 'hours until a browser must present the token again', 0.01,
+             8760),
     Declared('max_pages', 32, 'open pages, at most', 1, 1000),
+    Declared('max_connections', 128, 'open connections beside the pages, at most', 8, 10000),
+    Declared('max_client_connections', 32, 'open connections of one client address, at most', 4,
+             10000),
+    Declared('request_timeout', 15.0, 'seconds that a whole request may take', 1, 600),
     Declared('page_rate', 20.0, 'updates per second of each page', 1, 60),
     Declared('image_topic', '', 'topic of the camera; empty: the first one found'),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
 )
+
+NOT_ENCRYPTED = (
+    'THE PAGE IS NOT ENCRYPTED, and other machines can reach it: whoever listens on the network '
+    'can read the token and the pictures, and then teach, rename, remove and load. Set '
+    'tls_certificate and tls_key, or use address 127.0.0.1 and ssh -L.')
 
 
 class DashboardNode(OperatorNode):
@@ -53,7 +64,11 @@ class DashboardNode(OperatorNode):
         self.dashboard = Dashboard(
             self.view, self.pictures, self.actions, self.classifier, PageSettings(
                 Access(settings.address, token_of(settings.token_file), hosts),
-                settings.port, settings.max_pages, settings.page_rate))
+                port=settings.port, max_pages=settings.max_pages, max_rate=settings.page_rate,
+                session=3600 * settings.session_hours,
+                max_connections=settings.max_connections,
+                max_client_connections=settings.max_client_connections,
+                request_timeout=settings.request_timeout), self.warnings.log)
         self._camera = Camera(
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
             lambda picture: self.post(self._on_picture, picture))
@@ -68,7 +83,7 @@ class DashboardNode(OperatorNode):
             self.dashboard.changed(ViewPart.PICTURE)
 
     async def open(self) -> None:
-        """Start to serve, and log the address.
+        """Start to serve, and log the address; warn where others could listen.
 
         Raises:
             ParameterError: address and port cannot be used.
@@ -82,6 +97,8 @@ class DashboardNode(OperatorNode):
                 f'({error.strerror}); choose another port, 0 for any free one') from error
         shown = f'[{address}]' if ':' in address else address
         self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
+        if self.tls is None and not is_loopback(address):
+            self.get_logger().warning(NOT_ENCRYPTED)
 
 
 def token_of(token_file: str) -> str:
@@ -93,6 +110,9 @@ def token_of(token_file: str) -> str:
     except OSError as error:
         raise ParameterError(
             f'token_file {token_file!r} cannot be read: {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise ParameterError(
+            f'token_file {token_file!r} cannot be read: it is not text in UTF-8') from error
 
 
 def tls_context(certificate: str, key: str) -> ssl.SSLContext | None:

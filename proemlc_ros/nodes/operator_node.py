@@ -37,6 +37,7 @@ from proemlc_ros.msg import (
 )
 from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.throttled_log import ThrottledLog
 from proemlc_ros.operator.classifier_view import ClassifierView, Health
 
 # Seconds between checks of whether the classifier's services are there.
@@ -49,6 +50,8 @@ RELIABLE = QoSProfile(depth=50)
 VECTORS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The value among the diagnostics that the learning curve is drawn from.
 LOSS_KEY = 'Rolling Hamming loss'
+# Seconds between warnings of the same kind.
+WARNING_PERIOD = 10.0
 
 
 class OperatorNode(Node):
@@ -67,6 +70,7 @@ class OperatorNode(Node):
         super().__init__(name, **node_options)
         self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
         self.view = ClassifierView()
+        self.warnings = ThrottledLog(self.get_logger().warning, WARNING_PERIOD)
         self._loop = asyncio.get_running_loop()
         self.classifier = self._subscribe(self.settings.classifier)
         self.actions = OperatorServices(self, self.settings.classifier, self.view)
@@ -76,7 +80,8 @@ class OperatorNode(Node):
         """Subscribe to a classifier's topics, and return its full name."""
 
         def listen(kind: type, topic: str, take: Callable[[Any], None], qos: QoSProfile) -> Any:
-            return self.create_subscription(kind, f'{classifier}/{topic}', take, qos)
+            return self.create_subscription(
+                kind, f'{classifier}/{topic}', self._tolerant(take, topic), qos)
 
         listen(FeatureVector, 'features', self._on_features, VECTORS)
         listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
@@ -84,9 +89,21 @@ class OperatorNode(Node):
         listen(LabelQuery, 'queries', self._on_query, RELIABLE)
         listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)
         listen(ModelEvent, 'events', self._on_event, RELIABLE)
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self.create_subscription(
+            DiagnosticArray, '/diagnostics',
+            self._tolerant(self._on_diagnostics, 'diagnostics'), 10)
         # As resolved, so that remapping and namespaces are included.
         return str(labels.topic_name).rpartition('/')[0]
+
+    def _tolerant(self, take: Callable[[Any], None], topic: str) -> Callable[[Any], None]:
+        """Return a callback that drops what it cannot take; any node may send to the topics."""
+
+        def take_or_drop(message: Any) -> None:
+            try:
+                take(message)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                self.warnings.log(topic, f'Dropped a message of {topic}: {ascii(str(error))}')
+        return take_or_drop
 
     def post(self, function: Callable[..., object], *arguments: object) -> None:
         """Run a function in the asyncio loop; called from the node's thread."""
@@ -109,7 +126,12 @@ class OperatorNode(Node):
         self.post(self.view.on_prediction, prediction, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
-        self.post(self.view.on_labels, label_state_of(message))
+        labels = label_state_of(message)
+        if not len(labels.names) == len(labels.counts) == len(labels.thresholds):
+            raise ValueError(
+                f'{len(labels.names)} names, {len(labels.counts)} counts and '
+                f'{len(labels.thresholds)} thresholds do not belong together')
+        self.post(self.view.on_labels, labels)
 
     def _on_query(self, message: LabelQuery) -> None:
         self.post(self.view.on_query, query_of(message))

@@ -21,7 +21,9 @@ from std_msgs.msg import String
 from proemlc_ros.conversions import annotation_of, stamped_vector_of
 
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage')
+         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
+         # A name as other machines would use it, for this one.
+         '--host-resolver-rules=MAP robot.test 127.0.0.1')
 PLAYER = Path(__file__).parent / 'scene_player.py'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Seconds that anything may take, also beside a busy process on each core.

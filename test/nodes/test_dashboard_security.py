@@ -5,14 +5,21 @@
 import asyncio
 import functools
 import http.server
+import math
 import shutil
 import signal
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from dashboard_stand import DEADLINE, Page
+import rclpy
+from builtin_interfaces.msg import Time
+from dashboard_stand import DEADLINE, LATCHED, Page
+from proemlc_ros.msg import LabelSet, Prediction
+from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import Header
 
 aiohttp = pytest.importorskip('aiohttp')
 pytestmark = pytest.mark.slow
@@ -49,7 +56,9 @@ def foreign_site(tmp_path):
 def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     secret = tmp_path / 'token'
     secret.write_text(TOKEN + '\n')
-    dashboard, address = stand.start_dashboard('address:=0.0.0.0', f'token_file:={secret}')
+    dashboard, address = stand.start_dashboard(
+        'address:=0.0.0.0', f'token_file:={secret}', 'allowed_hosts:=robot.test')
+    assert 'NOT ENCRYPTED' in dashboard.output and 'tls_certificate' in dashboard.output
     address = address.replace('0.0.0.0', '127.0.0.1')
 
     page = Page(browser, address)
@@ -68,6 +77,15 @@ def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     assert TOKEN not in linked.page.url and linked.errors == []
     assert TOKEN not in dashboard.output
 
+    assert linked.page.locator('#not-encrypted').is_hidden()  # within this machine
+    remote = Page(browser, address.replace('127.0.0.1', 'robot.test'))
+    remote.expect('#token-not-encrypted', 'not encrypted')
+    remote.page.fill('#token', TOKEN)
+    remote.page.press('#token', 'Enter')
+    remote.ready()
+    assert remote.page.locator('#not-encrypted').is_visible()
+    remote.close()
+
     foreign = linked.context.new_page()  # same browser, so that the cookie is there
     foreign.goto(foreign_site)
     assert foreign.evaluate(OPEN, address) == 'closed 1006'
@@ -76,6 +94,44 @@ def test_token_origin_and_flood(browser, stand, foreign_site, tmp_path):
     assert flooded.startswith('closed 1008') and 'requests per second' in flooded
     linked.teach('cup')  # others, and the same browser's page, go on
     page.expect_names('cup')
+    assert dashboard.stop(signal.SIGINT, DEADLINE) == 0
+
+
+def test_page_survives_values_that_are_not_finite_and_damaged_pictures(
+        browser, ros, start_process):
+    dashboard = start_process('dashboard_node', '--ros-args', '-p', 'port:=0', '-p',
+                              'image_topic:=camera')
+    address = dashboard.wait_for(r'Dashboard: (http\S+)', timeout=DEADLINE)[1]
+    node = rclpy.create_node('peer', context=ros)
+    labels = node.create_publisher(LabelSet, 'proemlc/labels', LATCHED)
+    predictions = node.create_publisher(Prediction, 'proemlc/predictions', 10)
+    pictures = node.create_publisher(CompressedImage, 'camera', 10)
+    labels.publish(LabelSet(
+        names=['cup'], counts=[3], thresholds=[math.nan], samples=3, version=1))
+    page = Page(browser, address)
+
+    def shown(stamp, score, novelty):
+        """Publish until the page shows it: best effort may lose some."""
+        header = Header(stamp=Time(sec=stamp))
+        deadline = time.monotonic() + DEADLINE
+        while page.page.get_attribute('#camera', 'data-stamp') != str(stamp * 10**9):
+            assert time.monotonic() < deadline, f'{stamp} was not shown: {page.errors}'
+            pictures.publish(CompressedImage(
+                header=header, format='jpeg', data=b'\xff\xd8 no picture \xff\xd9'))
+            predictions.publish(Prediction(header=header, labels=['cup'], scores=[score],
+                                           novelty=novelty, label_set_version=1))
+            page.page.wait_for_timeout(50)
+
+    shown(5, 0.75, 0.5)
+    page.expect('#label-list .facts', '0.75')
+    for stamp, value in ((6, math.nan), (7, math.inf), (8, -math.inf)):
+        shown(stamp, value, value)
+        page.expect('#novelty', '–')
+    shown(9, 0.25, 0.5)
+    page.expect('#label-list .facts', '0.25')
+    page.expect('#novelty', '0.50')
+    assert page.errors == []
+    node.destroy_node()
     assert dashboard.stop(signal.SIGINT, DEADLINE) == 0
 
 
@@ -105,6 +161,7 @@ def test_https(start_process, tmp_path):
 @pytest.mark.parametrize(('parameters', 'words'), [
     (('address:=0.0.0.0',), 'needs a token'),
     (('address:=0.0.0.0', 'token_file:=/nowhere'), 'cannot be read'),
+    (('address:=0.0.0.0', 'token_file:=BYTES'), 'not text in UTF-8'),
     (('port:=99999',), 'port'),
     (('port:=[1',), 'dashboard_node:'),
     (('tls_certificate:=/nowhere.pem',), 'tls_certificate'),
@@ -114,8 +171,9 @@ def test_unsafe_or_impossible_settings_are_reported_in_words(
         start_process, tmp_path, parameters, words):
     secret = tmp_path / 'token'
     secret.write_text(TOKEN)
-    arguments = [part for parameter in parameters
-                 for part in ('-p', parameter.replace('TOKEN', str(secret)))]
+    (tmp_path / 'bytes').write_bytes(b'\xff\xfe' * 20)
+    arguments = [part for parameter in parameters for part in ('-p', parameter.replace(
+        'TOKEN', str(secret)).replace('BYTES', str(tmp_path / 'bytes')))]
     process = start_process('dashboard_node', '--ros-args', *arguments)
     assert process.wait(DEADLINE) == 1
     assert words in process.output and 'Traceback' not in process.output

@@ -262,3 +262,14 @@ def test_columns():
     assert columns_of('杯e\u0301') == 3
     assert clip('杯子杯子', 5) == '杯子…' and clip('abc', 3) == 'abc' and clip('abc', 0) == ''
     assert fit('杯', 4) == '杯  '
+
+
+def test_screen_survives_numbers_that_are_not_finite_and_scores_that_are_missing(terminal):
+    console, layout = terminal
+    nan = float('nan')
+    console.view.on_labels(LabelState(('cup', 'bowl', 'spoon'), (3, 2, 1),
+                                      (nan, float('inf'), 0.2), 6, 1))
+    console.view.on_prediction(StampedPrediction(
+        2000, ('cup',), np.array([nan, np.inf], np.float32), nan, 1), 0.0)
+    screen = text(layout.lines(20, 80, 0.0))
+    assert 'nan' in screen and 'spoon' in screen

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pages receive and what they may request, over real websockets."""
 
+import json
+import time
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,8 @@ pytest.importorskip('aiohttp')
 
 from web_stand import ask, in_stand, message_of
 
-from proemlc_ros.classifier.records import LabelState, Query, StampedVector
+from proemlc_ros.classifier.records import LabelState, Query, StampedPrediction, StampedVector
+from proemlc_ros.operator.classifier_view import Health
 from proemlc_ros.operator.pictures import CameraPicture
 
 
@@ -150,4 +154,120 @@ def test_bad_request_is_answered_in_words_and_does_nothing(request_):
             assert not reply['done'] and reply['message']
             assert (await ask(socket, 'similar', label='still works'))['done']
         assert stand.actions.asked == []
+    in_stand(test)
+
+
+def valid(line):
+    """Return a JSON message; unlike Python, browsers know neither NaN nor Infinity."""
+    def reject(constant):
+        raise AssertionError(f'{constant} is not JSON')
+    return json.loads(line, parse_constant=reject)
+
+
+def test_half_of_a_surrogate_pair_is_rejected_and_closes_no_page():
+    async def test(stand):
+        async with stand.websocket() as crafted, stand.websocket() as other:
+            stand.see(7)
+            rejected = await ask(crafted, 'name', who='\ud800')
+            assert not rejected['done'] and 'U+D800' in rejected['message']
+            for content in ({'labels': ['\ud800']}, {'labels': [], 'absent': ['\ud800']}):
+                assert not (await ask(crafted, 'annotate', stamp='7', complete=True,
+                                      **content))['done']
+            for what, field in (('rename', 'label'), ('remove', 'label'), ('save', 'file_name'),
+                                ('load', 'file_name'), ('similar', 'label'), ('\ud800', 'x')):
+                content = {'label': 'a', 'new_label': 'b', field: 'a\ud800'}
+                assert not (await ask(crafted, what, **content))['done']
+            assert stand.actions.asked == []
+            assert (await ask(crafted, 'annotate', stamp='7', labels=['cup'],
+                              complete=True))['done']
+            while not (activity := await message_of(other, 'activity'))['entries']:
+                pass
+            assert activity['entries'][-1]['who'] == 'operator 1'
+    in_stand(test)
+
+
+@pytest.mark.parametrize('who', ['a\x00b', 'a\x1b[2J', 'a\nb', 'a\u202eb', 'a\u2028b', 'x' * 201])
+def test_name_that_does_not_show_or_is_too_long_is_rejected(who):
+    async def test(stand):
+        async with stand.websocket() as socket:
+            assert not (await ask(socket, 'name', who=who))['done']
+            assert (await ask(socket, 'name', who='Zoë 👩\u200d🍳'))['done']
+    in_stand(test)
+
+
+def test_values_that_are_not_finite_reach_the_page_as_null():
+    nan, inf = float('nan'), float('inf')
+
+    async def test(stand):
+        stand.view.on_labels(LabelState(('cup', 'mug'), (3, 1), (nan, 0.5), 9, 1))
+        stand.view.on_prediction(StampedPrediction(
+            7, ('cup',), np.array([nan, 0.5], np.float32), inf, 1), time.monotonic())
+        stand.view.on_query(Query(StampedVector(5, np.zeros(4, np.float32)), 'odd', ('cup',),
+                                  (-inf,), nan))
+        stand.view.curve.add_loss(9, nan)
+        stand.view.on_health(Health(0, 'fine', (('Rate', 'nan'),)), None, time.monotonic())
+        async with stand.websocket() as socket:
+            found = {}
+            while len(found) < 5:
+                message = valid((await socket.receive()).data)
+                found[message['type']] = message
+                found.pop('activity', None)
+        assert found['labels']['thresholds'] == [None, 0.5]
+        assert found['prediction']['scores'] == [None, 0.5]
+        assert found['prediction']['novelty'] is None
+        assert found['queries']['queries'][0]['scores'] == [None]
+        assert found['queries']['queries'][0]['novelty'] is None
+        assert found['curve']['points'] == [[9, None]]
+        assert found['health']['values'] == [['Rate', 'nan']]
+    in_stand(test)
+
+
+def test_part_that_cannot_be_sent_is_left_out_and_logged():
+    async def test(stand):
+        stand.view.on_labels(LabelState((object(),), (3,), (0.25,), 9, 1))
+        stand.pictures.add(CameraPicture(2**70, b'jpeg'))
+        stand.view.note('\ud800', 'half of a pair, from a bag')
+        async with stand.websocket() as socket:
+            assert (await message_of(socket, 'activity'))['entries'][-1]['who'] == '?'
+            assert (await message_of(socket, 'health'))['live'] is False
+            assert (await ask(socket, 'similar', label='cup'))
+        assert {kind for kind, _ in stand.warnings} >= {'labels not shown', 'picture not shown'}
+    in_stand(test)
+
+
+def test_picture_from_before_1970_is_shown():
+    async def test(stand):
+        stand.pictures.add(CameraPicture(-5, b'jpeg'))
+        async with stand.websocket() as socket:
+            assert (await message_of(socket, 'picture')).endswith(b'jpeg')
+    in_stand(test)
+
+
+def test_long_texts_are_cut_for_the_page():
+    async def test(stand):
+        stand.view.note('Ann', 'taught ' + 'x' * 100_000)
+        stand.view.on_health(Health(1, 'm' * 10_000, (('k' * 9_000, 'v' * 9_000),)), None, 0.0)
+        async with stand.websocket() as socket:
+            activity = await message_of(socket, 'activity')
+            health = await message_of(socket, 'health')
+        assert len(activity['entries'][-1]['text']) < 1000
+        assert len(health['message']) < 1000 and max(map(len, health['values'][0])) < 1000
+    in_stand(test)
+
+
+def test_fault_in_one_request_is_answered_and_ends_no_connection():
+    async def fail(*arguments):
+        raise RuntimeError('boom')
+
+    async def test(stand):
+        async with stand.websocket() as socket:
+            stand.see(7)
+            stand.actions.predict = fail
+            learnt = await ask(socket, 'annotate', stamp='7', labels=['cup'], complete=True)
+            assert learnt['done'] and learnt['now'] is None
+            stand.actions.undo = fail
+            failed = await ask(socket, 'undo', seen=99)
+            assert not failed['done'] and 'log' in failed['message']
+            assert (await ask(socket, 'similar', label='cup'))['done']
+        assert [kind for kind, _ in stand.warnings] == ['predict failed', 'request failed']
     in_stand(test)

@@ -24,17 +24,20 @@ DEADLINE = 60
 class Stand:
     """A dashboard between a view of the classifier and an HTTP client."""
 
-    def __init__(self, access=None, **settings):
+    def __init__(self, access=None, tls=None, **settings):
+        self._tls = tls
         self.view = ClassifierView()
         self.pictures = PictureCache()
         self.actions = Recorder(self.view)
         self.dashboard = Dashboard(
             self.view, self.pictures, self.actions, '/proemlc',
-            PageSettings(access or Access(), port=0, **settings))
+            PageSettings(access or Access(), port=0, **settings),
+            lambda kind, text: self.warnings.append((kind, text)))
+        self.warnings = []
 
     @asynccontextmanager
     async def open(self):
-        port = await self.dashboard.start()
+        port = await self.dashboard.start(self._tls)
         self.origin = f'http://127.0.0.1:{port}'
         try:
             async with aiohttp.ClientSession(
@@ -45,6 +48,23 @@ class Stand:
 
     def websocket(self, **headers):
         return self.browser.ws_connect('/ws', headers={'Origin': self.origin, **headers})
+
+    async def connect(self, source='127.0.0.1'):
+        """Open a connection from one of the loopback addresses."""
+        host, port = self.origin.removeprefix('http://').split(':')
+        return await asyncio.open_connection(host, port, local_addr=(source, 0))
+
+    async def raw(self, data, source='127.0.0.1'):
+        """Send bytes and return the status of the answer; 0 where the connection just ends."""
+        reader, writer = await self.connect(source)
+        try:
+            writer.write(data.replace(b'HOST', self.origin.removeprefix('http://').encode()))
+            line = await asyncio.wait_for(reader.readline(), DEADLINE)
+        except ConnectionError:
+            return 0
+        finally:
+            writer.close()
+        return int(line.split()[1]) if line.startswith(b'HTTP/') else 0
 
     def see(self, stamp, predicted=('cup',)):
         self.view.on_vector(StampedVector(stamp, np.full(4, stamp % 97, np.float32), 'test/1'))

@@ -117,7 +117,8 @@ class Layout:
         score = threshold = None
         if place is not None:
             threshold = table.thresholds[place]
-            if shown is not None and shown.version == table.version:
+            if (shown is not None and shown.version == table.version
+                    and place < len(shown.scores)):
                 score = float(shown.scores[place])
         seen = shown is not None and name in shown.predicted
         facts = ' new' if place is None else f'{table.counts[place]:5d}x'
@@ -173,4 +174,5 @@ def clock(stamp: int) -> str:
 
 
 def _share(score: float) -> float:
-    return min(max((score + 1) / 2, 0.0), 1.0)
+    # The order of the arguments makes a score that is not a number an empty bar.
+    return min(1.0, max(0.0, (score + 1) / 2))

@@ -8,7 +8,9 @@ Stamps go as text, since they do not fit into JavaScript's numbers.
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 from proemlc_ros.classifier.records import Query, StampedPrediction
@@ -17,11 +19,50 @@ from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 500_000_000
+# Characters of an activity entry, a query or a diagnostic value; an annotation may name a
+# thousand labels.
+MAX_SHOWN = 500
+Warn = Callable[[str, str], None]
 
 
 def as_json(kind: str, **content: Any) -> str:
-    """Return one message to the page."""
-    return json.dumps({'type': kind, **content}, ensure_ascii=False, separators=(',', ':'))
+    """Return one message to the page: always valid JSON, and valid UTF-8.
+
+    A number that is not finite becomes null; a browser would reject the whole message.
+
+    Raises:
+        TypeError, ValueError: something in it has no form in JSON.
+    """
+    message = {'type': kind, **content}
+    try:
+        line = _dumps(message)
+    except ValueError:
+        line = _dumps(_finite(message))
+    return line.encode(errors='replace').decode()
+
+
+def _dumps(message: Any) -> str:
+    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(',', ':'))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return value
+
+
+def short(text: str) -> str:
+    """Return a text cut to what a page shows of it."""
+    return text if len(text) <= MAX_SHOWN else f'{text[:MAX_SHOWN]}…'
+
+
+def in_short(error: Exception) -> str:
+    """Return an error for the log; the text of some holds the whole value that caused them."""
+    return f'{type(error).__name__}: {ascii(str(error)[:200])}'
 
 
 def prediction_content(prediction: StampedPrediction) -> dict[str, Any]:
@@ -30,7 +71,7 @@ def prediction_content(prediction: StampedPrediction) -> dict[str, Any]:
         'stamp': str(prediction.stamp),
         'predicted': list(prediction.predicted),
         'scores': [round(float(score), 3) for score in prediction.scores],
-        'novelty': round(prediction.novelty, 3),
+        'novelty': round(float(prediction.novelty), 3),
         'version': prediction.version,
     }
 
@@ -39,10 +80,10 @@ def query_content(query: Query, pictures: PictureCache) -> dict[str, Any]:
     """Return a query for JSON."""
     return {
         'stamp': str(query.vector.stamp),
-        'text': query.text,
+        'text': short(query.text),
         'candidates': list(query.candidates),
-        'scores': [round(score, 3) for score in query.scores],
-        'novelty': round(query.novelty, 3),
+        'scores': [round(float(score), 3) for score in query.scores],
+        'novelty': round(float(query.novelty), 3),
         'picture': pictures.find(query.vector.stamp) is not None,
     }
 
@@ -54,13 +95,16 @@ class Payloads:
         view: what is known of the classifier.
         pictures: the camera's pictures.
         classifier: full name of the classifier node.
+        warn: takes the kind and the text of a log line.
     """
 
-    def __init__(self, view: ClassifierView, pictures: PictureCache, classifier: str) -> None:
+    def __init__(self, view: ClassifierView, pictures: PictureCache, classifier: str,
+                 warn: Warn) -> None:
         self.view = view
         self.pictures = pictures
         self.classifier = classifier
         self.operators = 0
+        self._warn = warn
         self._made: dict[ViewPart, str | bytes | None] = {}
 
     def forget(self, part: ViewPart) -> None:
@@ -68,9 +112,17 @@ class Payloads:
         self._made.pop(part, None)
 
     def payload(self, part: ViewPart) -> str | bytes | None:
-        """Return the newest message of a part; None where there is nothing to show."""
+        """Return the newest message of a part; None where there is nothing to show.
+
+        A part that cannot be sent is left out and logged; the others still reach the pages.
+        """
         if part not in self._made:
-            self._made[part] = getattr(self, f'_{part.value}')()
+            try:
+                self._made[part] = getattr(self, f'_{part.value}')()
+            except (ArithmeticError, TypeError, ValueError) as error:
+                self._made[part] = None
+                self._warn(f'{part.value} not shown',
+                           f'The pages do not show the newest {part.value}: {in_short(error)}')
         return self._made[part]
 
     def _shown(self) -> tuple[StampedPrediction | None, CameraPicture | None]:
@@ -93,12 +145,13 @@ class Payloads:
     def _picture(self) -> bytes | None:
         """Return the picture for the page: its stamp, then the JPEG."""
         _, picture = self._shown()
-        return None if picture is None else picture.stamp.to_bytes(8, 'big') + picture.jpeg
+        return None if picture is None else (
+            picture.stamp.to_bytes(8, 'big', signed=True) + picture.jpeg)
 
     def _labels(self) -> str:
         table = self.view.labels
         return as_json('labels', names=table.names, counts=table.counts,
-                       thresholds=[round(value, 3) for value in table.thresholds],
+                       thresholds=[round(float(value), 3) for value in table.thresholds],
                        samples=table.samples, version=table.version)
 
     def _queries(self) -> str:
@@ -113,7 +166,7 @@ class Payloads:
     def _activity(self) -> str:
         return as_json('activity', entries=[
             {'number': entry.number, 'time': round(entry.time, 3), 'who': entry.who,
-             'text': entry.text} for entry in self.view.activity.entries])
+             'text': short(entry.text)} for entry in self.view.activity.entries])
 
     def _health(self) -> str:
         now = time.monotonic()
@@ -121,5 +174,6 @@ class Payloads:
         health = self.view.health
         return as_json('health', connection=connection.value, live=connection is Connection.LIVE,
                        rate=round(self.view.rate(now), 1), level=health.level,
-                       message=health.message, values=health.values, operators=self.operators,
+                       message=short(health.message), operators=self.operators,
+                       values=[(short(key), short(value)) for key, value in health.values],
                        classifier=self.classifier)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,10 +14,18 @@ from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.draft import annotation_at
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
-from proemlc_ros.operator.web.payloads import prediction_content
+from proemlc_ros.operator.web.payloads import Warn, in_short, prediction_content
 
 MAX_TEXT = 200
 MAX_NAMES = 2000
+# Characters of an operator's name.
+MAX_NAME = 40
+# Larger numbers are not exact in JavaScript.
+MAX_NUMBER = 2**53
+# Control, format, surrogate, private-use, unassigned, line and paragraph separator.
+_HIDDEN = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
+# Of category Cf, yet they spell words in several scripts, and emoji.
+_JOINERS = frozenset('\u200c\u200d')
 Content = dict[str, Any]
 
 
@@ -28,14 +37,16 @@ class Requests:
         pictures: the camera's pictures.
         actions: the classifier's services.
         who: the operator's name until another is given.
+        warn: takes the kind and the text of a log line.
     """
 
     def __init__(self, view: ClassifierView, pictures: PictureCache, actions: Actions,
-                 who: str) -> None:
+                 who: str, warn: Warn) -> None:
         self.who = self._nameless = who
         self._view = view
         self._pictures = pictures
         self._actions = actions
+        self._warn = warn
         self._known: dict[str, Callable[[Content], Awaitable[Content]]] = {
             'hold': self._hold, 'annotate': self._annotate, 'undo': self._undo,
             'rename': self._rename, 'remove': self._remove, 'save': self._save,
@@ -46,11 +57,14 @@ class Requests:
     async def answer(self, request: object) -> Content:
         """Carry out a request and return the reply; errors become replies too."""
         number = request.get('id') if isinstance(request, dict) else None
-        number = number if isinstance(number, int) else None
+        number = number if isinstance(number, int) and abs(number) < MAX_NUMBER else None
         try:
             reply = await self._do(request)
         except ProEMLCError as error:
             reply = {'done': False, 'message': str(error)}
+        except Exception as error:  # A fault of ours; the page and the others go on.
+            self._warn('request failed', f'A request of {self.who!r} failed: {in_short(error)}')
+            reply = {'done': False, 'message': 'the dashboard failed; its log says why'}
         return {'id': number, **reply}
 
     async def _do(self, request: object) -> Content:
@@ -77,9 +91,17 @@ class Requests:
         result = await self._actions.annotate(annotation)
         reply = reply_of(result)
         if result.done:
-            now = await self._actions.predict(annotation.stamp)
-            reply['now'] = None if now is None else prediction_content(now)
+            reply['now'] = await self._seen_now(annotation.stamp)
         return reply
+
+    async def _seen_now(self, taught: int) -> Content | None:
+        """Return the new prediction; without one the annotation is learnt all the same."""
+        try:
+            now = await self._actions.predict(taught)
+            return None if now is None else prediction_content(now)
+        except Exception as error:
+            self._warn('predict failed', f'No prediction after an annotation: {in_short(error)}')
+            return None
 
     async def _undo(self, request: Content) -> Content:
         """Undo the last annotation, unless somebody else changed the model meanwhile."""
@@ -116,7 +138,7 @@ class Requests:
         return {'done': True, 'message': ''}
 
     async def _name(self, request: Content) -> Content:
-        self.who = text(request, 'who').strip()[:40] or self._nameless
+        self.who = text(request, 'who').strip()[:MAX_NAME].rstrip() or self._nameless
         return {'done': True, 'message': ''}
 
 
@@ -125,12 +147,34 @@ def reply_of(result: ActionResult) -> Content:
     return {'done': result.done, 'message': result.message}
 
 
-def text(request: Content, field: str) -> str:
-    """Return a text of a request, checked."""
-    value = request.get(field)
+def valid_text(value: object, field: str) -> str:
+    """Return a text that may go into JSON, messages, files and logs.
+
+    Every text of a request passes here, once; what a text means is checked by its receiver.
+
+    Args:
+        value: of the request.
+        field: its name, for the error.
+
+    Raises:
+        OperatorRequestError: not a text, too long, or with characters that do not show, such as
+            control characters or half of a surrogate pair.
+    """
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise OperatorRequestError(f'{field!r} must be a text of at most {MAX_TEXT} characters')
+    if value.isascii() and value.isprintable():
+        return value
+    for character in value:
+        if unicodedata.category(character) in _HIDDEN and character not in _JOINERS:
+            raise OperatorRequestError(
+                f'{field!r} has the control or invisible character U+{ord(character):04X}; '
+                'leave it out')
     return value
+
+
+def text(request: Content, field: str) -> str:
+    """Return a text of a request, checked."""
+    return valid_text(request.get(field), field)
 
 
 def names(request: Content, field: str) -> tuple[str, ...]:
@@ -138,10 +182,7 @@ def names(request: Content, field: str) -> tuple[str, ...]:
     value = request.get(field, [])
     if not isinstance(value, list) or len(value) > MAX_NAMES:
         raise OperatorRequestError(f'{field!r} must be a list of at most {MAX_NAMES} names')
-    if not all(isinstance(name, str) and len(name) <= MAX_TEXT for name in value):
-        raise OperatorRequestError(
-            f'{field!r} must hold texts of at most {MAX_TEXT} characters')
-    return tuple(value)
+    return tuple(valid_text(name, field) for name in value)
 
 
 def flag(request: Content, field: str) -> bool:

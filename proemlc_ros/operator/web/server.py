@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 import mimetypes
 import ssl
 import time
@@ -16,13 +18,19 @@ from aiohttp import WSCloseCode, web
 from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import PictureCache
-from proemlc_ros.operator.web.access import Access, RequestGuard
+from proemlc_ros.operator.web.access import Access, Sessions
 from proemlc_ros.operator.web.connection import PageConnection
-from proemlc_ros.operator.web.payloads import Payloads
+from proemlc_ros.operator.web.connection_table import ConnectionTable, GuardedConnection
+from proemlc_ros.operator.web.guard import RequestGuard
+from proemlc_ros.operator.web.payloads import Payloads, Warn, in_short
 from proemlc_ros.operator.web.requests import Requests
 
 MAX_BODY = 2048
 MAX_MESSAGE = 256 * 1024
+# Seconds between two signs of life that are asked of a page.
+HEARTBEAT = 10.0
+# Seconds that a page has to confirm that it is closed.
+CLOSING_TIME = 2.0
 # Seconds between two checks of whether the classifier is still there.
 CHECK_PERIOD = 0.25
 
@@ -36,8 +44,12 @@ class PageSettings:
         port: 0 lets the system choose one.
         max_pages: open pages at once.
         max_rate: updates per second to each page.
-        max_http_rate: requests per second outside the websockets, of all browsers together.
-        max_attempts: tokens that may be tried per second.
+        max_http_rate: requests per second outside the websockets, of one client address.
+        max_attempts: wrong tokens per second, of one client address.
+        session: seconds after which a browser must present the token again.
+        max_connections: open connections beside the pages, of all clients.
+        max_client_connections: the same, of one client address.
+        request_timeout: seconds within which a connection must bring a whole request.
     """
 
     access: Access = field(default_factory=Access)
@@ -46,6 +58,10 @@ class PageSettings:
     max_rate: float = 20.0
     max_http_rate: float = 200.0
     max_attempts: float = 5.0
+    session: float = 12 * 3600.0
+    max_connections: int = 128
+    max_client_connections: int = 32
+    request_timeout: float = 15.0
 
 
 class Dashboard:
@@ -57,20 +73,28 @@ class Dashboard:
         actions: the classifier's services.
         classifier: full name of the classifier node, for people.
         settings: how it is served.
+        warn: takes the kind and the text of a log line; limits how many of a kind are written.
     """
 
     def __init__(self, view: ClassifierView, pictures: PictureCache, actions: Actions,
-                 classifier: str, settings: PageSettings) -> None:
+                 classifier: str, settings: PageSettings,
+                 warn: Warn = lambda kind, text: None) -> None:
         self._view = view
         self._pictures = pictures
         self._actions = actions
         self._settings = settings
-        self._payloads = Payloads(view, pictures, classifier)
+        self._warn = warn
+        self._payloads = Payloads(view, pictures, classifier, warn)
         self._connections: set[PageConnection] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._opened = 0
         self._files = static_files()
+        self._table = ConnectionTable(settings.max_connections, settings.max_client_connections,
+                                      settings.request_timeout)
+        self._guard = RequestGuard(settings.access, Sessions(settings.session), self._table,
+                                   settings.max_http_rate, settings.max_attempts, warn)
         self._runner: web.AppRunner | None = None
+        self._listener: asyncio.Server | None = None
         self._ticker: asyncio.Task[None] | None = None
         view.on_change = self.changed
 
@@ -91,39 +115,53 @@ class Dashboard:
         Raises:
             OSError: the address or port cannot be used.
         """
-        settings = self._settings
-        guard = RequestGuard(settings.access, settings.max_http_rate, settings.max_attempts)
-        app = web.Application(middlewares=[guard.guard], client_max_size=MAX_BODY)
-        app.router.add_get('/sign_in', guard.sign_in_state)
-        app.router.add_post('/sign_in', guard.sign_in)
+        logger = logging.Logger('dashboard', logging.WARNING)
+        logger.addHandler(_LineHandler(self._warn))
+        # No access log: it would add nothing to the activity log, and fill disks.
+        self._runner = web.AppRunner(self._application(), access_log=None, logger=logger,
+                                     auto_decompress=False)
+        await self._runner.setup()
+        new_handler = self._runner.server
+        assert new_handler is not None  # Made by setup().
+        self._listener = await asyncio.get_running_loop().create_server(
+            lambda: GuardedConnection(new_handler(), self._table, tls),
+            self._settings.access.address, self._settings.port)
+        self._ticker = asyncio.create_task(self._tick())
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    def _application(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard.guard], client_max_size=MAX_BODY)
+        app.router.add_get('/sign_in', self._guard.sign_in_state)
+        app.router.add_post('/sign_in', self._guard.sign_in)
         app.router.add_get('/ws', self._websocket)
         app.router.add_get('/pictures/{stamp}.jpg', self._picture)
         app.router.add_get('/{name:[a-z_]*(?:\\.[a-z]+)?}', self._file)
-        # No access log: it would add nothing to the activity log, and fill disks.
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, settings.access.address, settings.port, ssl_context=tls)
-        await site.start()
-        self._ticker = asyncio.create_task(self._tick())
-        return int(self._runner.addresses[0][1])
+        return app
 
     async def stop(self) -> None:
         """Close the pages and stop to serve."""
         if self._ticker is not None:
             self._ticker.cancel()
+        if self._listener is not None:
+            self._listener.close()
         for socket in list(self._sockets):
             await socket.close(code=WSCloseCode.GOING_AWAY, message=b'the dashboard stops')
+        self._table.drop_all()
         if self._runner is not None:
             await self._runner.cleanup()
 
     async def _tick(self) -> None:
-        """Send the health once per second, and at once when the classifier goes or comes."""
+        """Send the health once per second, and at once when the classifier goes or comes.
+
+        Connections whose time is over are dropped.
+        """
         before: tuple[Connection, int] | None = None
         while True:
             now = self._view.connection(time.monotonic()), int(time.monotonic())
             if now != before:
                 before = now
                 self.changed(ViewPart.HEALTH)
+            self._table.drop_slow()
             await asyncio.sleep(CHECK_PERIOD)
 
     async def _file(self, request: web.Request) -> web.Response:
@@ -144,34 +182,66 @@ class Dashboard:
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         if len(self._sockets) >= self._settings.max_pages:
             raise web.HTTPServiceUnavailable(text='too many pages are open')
-        socket = web.WebSocketResponse(max_msg_size=MAX_MESSAGE, heartbeat=10.0)
+        socket = web.WebSocketResponse(max_msg_size=MAX_MESSAGE, heartbeat=HEARTBEAT,
+                                       timeout=CLOSING_TIME)
         self._sockets.add(socket)
         try:
-            await socket.prepare(request)
-            self._opened += 1
-            requests = Requests(self._view, self._pictures, self._actions,
-                                who=f'operator {self._opened}')
-            await self._serve(PageConnection(
-                socket, self._payloads, requests, self._settings.max_rate))
+            await _open(socket, request)
+            self._table.set_page(request.protocol, True)
+            await self._serve(socket, self._guard.seconds_left(request))
         except ConnectionError:
             # The page went away in the middle of a message; it will come back by itself.
             pass
         finally:
             self._sockets.discard(socket)
+            self._table.set_page(request.protocol, False)
         return socket
 
-    async def _serve(self, connection: PageConnection) -> None:
+    async def _serve(self, socket: web.WebSocketResponse, seconds: float) -> None:
+        self._opened += 1
+        requests = Requests(self._view, self._pictures, self._actions,
+                            who=f'operator {self._opened}', warn=self._warn)
+        connection = PageConnection(socket, self._payloads, requests, self._settings.max_rate)
+        end = asyncio.create_task(_close_after(socket, seconds))
         self._connections.add(connection)
         self._count_operators()
         try:
             await connection.run()
         finally:
+            end.cancel()
             self._connections.discard(connection)
             self._count_operators()
 
     def _count_operators(self) -> None:
         self._payloads.operators = len(self._connections)
         self.changed(ViewPart.HEALTH)
+
+
+async def _open(socket: web.WebSocketResponse, request: web.Request) -> None:
+    try:
+        await socket.prepare(request)
+    except ValueError as error:  # Such as a key that is not ASCII.
+        raise web.HTTPBadRequest(text='this is not a websocket handshake') from error
+
+
+async def _close_after(socket: web.WebSocketResponse, seconds: float) -> None:
+    """Close a page when its session ends; it asks for the token again."""
+    if not math.isinf(seconds):
+        await asyncio.sleep(seconds)
+        await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b'the session has ended')
+
+
+class _LineHandler(logging.Handler):
+    """Writes what aiohttp reports of malformed requests: one line, no traceback."""
+
+    def __init__(self, warn: Warn) -> None:
+        super().__init__()
+        self._warn = warn
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        reason = f' ({in_short(error)})' if isinstance(error, Exception) else ''
+        self._warn('http', record.getMessage() + reason)
 
 
 def static_files() -> dict[str, tuple[bytes, str]]:

@@ -54,6 +54,9 @@ setTheme(THEMES[localStorage.getItem('theme')] ? localStorage.getItem('theme') :
 $('who').value = localStorage.getItem('who') ?? '';
 $('who').onchange = () => { localStorage.setItem('who', $('who').value); introduce(); };
 
+// A secure context is https, or a page of this very machine, such as through ssh -L.
+$('not-encrypted').hidden = $('token-not-encrypted').hidden = window.isSecureContext;
+
 start();
 onConnect(introduce);
 connect(receive);

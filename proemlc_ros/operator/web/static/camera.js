@@ -38,8 +38,10 @@ function drawCamera() {
   setText($('view-title'), held ? `${held.query ? 'The robot asks about' : 'Held at'} ${time}` : `Live ${time}`);
   $('sees-word').textContent = held ? 'Saw' : 'Sees';
   drawSeen(prediction);
-  setText($('novelty'), prediction ? prediction.novelty.toFixed(2) : '–');
-  $('novelty-bar').style.transform = `scaleX(${prediction ? Math.min(Math.max(prediction.novelty, 0), 1) : 0})`;
+  // Null where the classifier gave no finite number.
+  const novelty = prediction?.novelty ?? null;
+  setText($('novelty'), novelty === null ? '–' : novelty.toFixed(2));
+  $('novelty-bar').style.transform = `scaleX(${Math.min(Math.max(novelty ?? 0, 0), 1)})`;
 }
 
 function drawSeen(prediction) {

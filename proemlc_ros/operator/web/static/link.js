@@ -30,8 +30,11 @@ export async function connect(receive) {
     change('health');
     greetings.forEach((greet) => greet());
   };
-  // One after the other: decoding a picture takes a while, and the order must stay.
-  socket.onmessage = ({ data }) => { inbox = inbox.then(() => take(data, receive)); };
+  // One after the other: decoding a picture takes a while, and the order must stay. A message that
+  // cannot be read, such as a damaged picture, is left out; the next ones are not.
+  socket.onmessage = ({ data }) => {
+    inbox = inbox.then(() => take(data, receive)).catch((error) => console.error(error));
+  };
   socket.onclose = () => {
     state.online = false;
     change('health');

@@ -54,7 +54,8 @@ function shape(tag, attributes, text) {
 }
 
 function drawCurve() {
-  const { points, introductions } = state.curve;
+  const { introductions } = state.curve;
+  const points = state.curve.points.filter(([, loss]) => loss !== null);
   const [samples, loss] = points.at(-1) ?? [0, null];
   $('curve-words').textContent = loss === null
     ? 'Appears with the first annotations.'

@@ -33,7 +33,13 @@ export function change(...parts) {
 function drawChanges() {
   const draws = new Set([...changed].flatMap((part) => [...(listeners.get(part) ?? [])]));
   changed.clear();
-  draws.forEach((draw) => draw());
+  draws.forEach((draw) => {
+    try {
+      draw();
+    } catch (error) {
+      console.error(error); // The other parts are still drawn.
+    }
+  });
 }
 
 // The prediction on the page: the held one, or the newest.
