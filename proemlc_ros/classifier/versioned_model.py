@@ -137,8 +137,12 @@ class VersionedModel:
                 self.undo_stack.push(UndoEntry(number, annotation, introduced))
             self._names = tuple(self.learner.labels)
 
-    def unlearnt(self) -> ProEMLC:
+    def unlearnt(self, exact: bool = True) -> ProEMLC:
         """Return a learner that has not learnt the last annotation, nor its new labels.
+
+        Args:
+            exact: whether no trace of it may be left; else rounding and the centres of the
+                hidden layer may keep some.
 
         Raises:
             UndoError: no annotation is left.
@@ -148,11 +152,12 @@ class VersionedModel:
             raise UndoError('no annotation is left that can be undone')
         entry = self.undo_stack.last
         learner = self.learner.copy()
-        if not learner.warming_up and learner.samples <= learner.options.warmup_samples:
+        if (exact and not learner.warming_up
+                and learner.samples <= learner.options.warmup_samples):
             raise UnlearnError('the hidden layer was drawn from samples that the last one is '
                                'among')
         learner.unlearn(entry.annotation.matched_features, accepted_labels(entry.annotation),
-                        tolerance=_LARGEST_ERROR)
+                        tolerance=_LARGEST_ERROR if exact else None)
         for name in entry.introduced:
             learner.remove_label(name)
         return learner

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.records import Event, StampedVector
+from proemlc_ros.classifier.records import Event, EventKind, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -177,7 +177,17 @@ class PrequentialEvaluation:
     def _repeat(self, event: Event) -> None:
         """Repeat a change of the model that was made when the bag was recorded."""
         self._fill_undo_stack()
-        if not self._versioned.repeat(event, lambda: ProEMLC(**self.model.options.as_dict())):
+        model = self._versioned
+        if event.kind is EventKind.UNDO:
+            # A bag has no journal to build the model again from, so nearly must do.
+            model.undo(model.unlearnt(exact=False))
+        elif event.kind is EventKind.RENAME:
+            model.rename(event.label, event.new_label)
+        elif event.kind is EventKind.REMOVE:
+            model.remove(event.label)
+        elif event.kind is EventKind.RESET:
+            model.replace(ProEMLC(**self.model.options.as_dict()))
+        else:
             self._rejects['missing_model_file'] += 1
         self._known = dict.fromkeys(self.model.labels)
 

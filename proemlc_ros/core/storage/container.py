@@ -85,6 +85,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
             f'the model file is damaged: {str(error)[:200] or type(error).__name__}') from error
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
     """Return the content of a file, unless it is too large.
 
@@ -93,7 +97,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes
         OSError: when it cannot be read.
     """
     # A pipe would make the reader wait for its writer.
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), 'rb') as file:
+    with open(path, 'rb', opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ForeignModelError(f'{os.fspath(path)} is not a file; give a model file')
