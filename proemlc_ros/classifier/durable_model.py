@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
-from proemlc_ros.classifier.replay import Replay, ReplayReport
 from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -77,6 +77,7 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
+            failure = catch_up_error(self)  # First: it may change what is valid.
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
                                      dict.fromkeys(learner.labels), self.limits,
@@ -89,8 +90,8 @@ class DurableModel:
                     validated.append(error)
             accepted = [item for item in validated if isinstance(item, Annotation)]
             try:
-                if accepted:
-                    self._catch_up()
+                if accepted and failure is not None:
+                    raise failure
                 numbers = iter(self.journal.append(accepted, [
                     item.request.reference if item.request else '' for item in accepted]))
             except JournalError as error:
@@ -111,13 +112,13 @@ class DurableModel:
             JournalError: the model is as before.
         """
         with self.lock:
-            self._catch_up()
+            catch_up(self)
             try:
                 learner = self.model.unlearnt()
             except UnlearnError as error:
                 learner = rebuild_for_undo(self, error)
             number = self.model.undo_stack.last.number
-            self._journal(EventKind.UNDO, undo_reference(number))
+            self.record(EventKind.UNDO, undo_reference(number))
             return self.model.undo(learner)
 
     def rename(self, label: str, new_label: str) -> Event:
@@ -130,12 +131,12 @@ class DurableModel:
             UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
         """
         with self.lock:
-            self._catch_up()
+            catch_up(self)
             self._require(label)
             new_label, = validate_names([new_label], self.limits)
             if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            event = self._journal(EventKind.RENAME, '', label=label, new_label=new_label)
+            event = self.record(EventKind.RENAME, '', label=label, new_label=new_label)
             self.model.rename(label, new_label)
             return event
 
@@ -149,9 +150,9 @@ class DurableModel:
             UnknownLabelError, JournalError: nothing changed.
         """
         with self.lock:
-            self._catch_up()
+            catch_up(self)
             self._require(label)
-            event = self._journal(EventKind.REMOVE, '', label=label)
+            event = self.record(EventKind.REMOVE, '', label=label)
             self.model.remove(label)
             return event
 
@@ -165,12 +166,12 @@ class DurableModel:
             JournalError, OSError: nothing changed.
         """
         with self.lock:
-            self._catch_up()
+            catch_up(self)
             kept = None
             if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
                 self.model.learner.save(kept, extra=self._file_extra())
-            self._journal(EventKind.RESET)
+            self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
             self._try_snapshot()
             return kept
@@ -190,12 +191,12 @@ class DurableModel:
                 running model is untouched.
         """
         with self.lock:
-            self._catch_up()
+            catch_up(self)
             path = self.directory.existing(name)
             reference = self.journal.attachments.add(path)
             learner = self.directory.read_model(
                 self.journal.attachments.find(reference), self.limits, path.name)
-            self._journal(EventKind.LOAD, reference, file_name=path.name)
+            self.record(EventKind.LOAD, reference, file_name=path.name)
             self.model.replace(learner)
             self._try_snapshot()
             return path
@@ -263,36 +264,11 @@ class DurableModel:
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 
-    def _journal(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
+    def record(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
+        """Write an event to the journal."""
         event = Event(kind, self._clock(), **fields)
         self.position, = self.journal.append([event], [reference])
         return event
-
-    def _catch_up(self) -> None:
-        """Bring model and journal in step where the disk did not allow it before."""
-        if not (self.journal.problem or self.reset_is_due or self.first_file):
-            return
-        self.journal.retry()
-        if self.journal.problem:
-            raise JournalError(self.journal.problem)
-        if self.journal.last_number > self.position:
-            # Entries that could not be read when the node started.
-            Replay(self, ReplayReport()).run()
-        if self.reset_is_due:
-            self._journal(EventKind.RESET)
-            self.model.replace(self.new_learner())
-            self.reset_is_due = False
-        if self.first_file:
-            self._load_first_file()
-
-    def _load_first_file(self) -> None:
-        name, self.first_file = self.first_file, ''
-        try:
-            self.load(name)
-        except (ProEMLCError, OSError) as error:
-            self.first_file = name
-            raise JournalError(f'cannot journal that the model began with {name}: {error}'
-                               ) from error
 
     def _try_snapshot(self) -> None:
         try:
