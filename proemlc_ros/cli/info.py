@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import EventKind
@@ -124,15 +125,16 @@ def label_history(bag: BagReader) -> LabelHistory:
     span = max(1, bag.end - bag.start)
     for topic, time, message in bag.messages(bag.of_type(ANNOTATION_TYPE, EVENT_TYPE)):
         if topic.type == EVENT_TYPE:
-            history.events[_event_name(message.kind)] += 1
+            history.events[_event_name(getattr(message, 'kind', None))] += 1
             continue
-        annotation = annotation_of(message)
-        history.annotations += 1
-        history.incomplete += not annotation.complete
-        part = min(_PARTS - 1, (time - bag.start) * _PARTS // span)
-        for label in annotation.labels:
-            history.first.setdefault(label, time)
-            history.bins.setdefault(label, [0] * _PARTS)[part] += 1
+        part = max(0, min(_PARTS - 1, (time - bag.start) * _PARTS // span))
+        for annotation in bag.converted(lambda one, _: [annotation_of(one)], message, time):
+            history.annotations += 1
+            history.incomplete += not annotation.complete
+            for label in annotation.labels:
+                history.first.setdefault(label, time)
+                history.bins.setdefault(label, [0] * _PARTS)[part] += 1
+    bag.note_unreadable()
     return history
 
 
@@ -150,13 +152,16 @@ def show_history(history: LabelHistory) -> None:
             f'{count} {kind}' for kind, count in history.events.items()))
 
 
-def _event_name(kind: int) -> str:
+def _event_name(kind: Any) -> str:
     try:
         return EventKind(kind).name.lower()
-    except ValueError:
+    except (ValueError, TypeError):
         return f'unknown ({kind})'
 
 
 def _date(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds / 1e9, timezone.utc).strftime(
-        '%Y-%m-%d %H:%M:%S.%f UTC')
+    try:
+        date = datetime.fromtimestamp(nanoseconds / 1e9, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return f'{nanoseconds} ns'  # Of a damaged bag: no date at all.
+    return date.strftime('%Y-%m-%d %H:%M:%S.%f UTC')
