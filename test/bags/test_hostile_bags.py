@@ -70,7 +70,7 @@ def indexed(size, count):
     summary, place = b'', len(start)
     summary += record(3, struct.pack('<H', 1) + text('std_msgs/msg/String') + text('ros2msg')
                       + text('string data'))
-    summary += record(4, struct.pack('<HH', 1, 1) + text('/a') + text('cdr') + struct.pack('<I', 0))
+    summary += record(4, struct.pack('<HH', 1, 1) + text('/a') + text('cdr') + bytes(4))
     for one in chunks:
         summary += record(8, struct.pack('<QQQQ', 1, 2, place, len(one))
                           + struct.pack('<I', 10) + struct.pack('<HQ', 1, place + len(one))
