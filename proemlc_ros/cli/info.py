@@ -15,7 +15,7 @@ from typing import Any
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.cli.options import load_model
-from proemlc_ros.cli.terminal import counted, sparkline, text_table
+from proemlc_ros.cli.terminal import counted, show, sparkline, text_table
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.errors import BagError
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Show each path and return the exit code."""
     for number, path in enumerate(args.paths):
         if number:
-            print()
+            show()
         if path.suffix == '.npz':
             show_model(path)
         else:
@@ -72,17 +72,17 @@ def show_model(path: Path) -> None:
     """Print the content of a model file."""
     model = load_model(path)
     options = model.options.as_dict()
-    print(f'{path}: model, {os.path.getsize(path):,} bytes')
+    show(f'{path}: model, {os.path.getsize(path):,} bytes')
     extractor = model.extra.get('extractor') or 'not stated'
-    print(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
+    show(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
           f'made by: {extractor}')
-    print('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
+    show('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
                            if value is not None))
     counts = model.counts
     highest = max(counts, default=0) or 1
     rows = [[label, count, '█' * round(_BAR * count / highest)]
             for label, count in zip(model.labels, counts, strict=True)]
-    print(text_table(['label', 'samples', ''], rows) if rows else '  no labels yet')
+    show(text_table(['label', 'samples', ''], rows) if rows else '  no labels yet')
 
 
 def show_bag(path: Path, best_effort: bool = True) -> None:
@@ -98,11 +98,11 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
     with BagReader(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
         kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'bag'
-        print(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
+        show(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
               f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
-            print(f'  from {_date(bag.start)} to {_date(bag.end)}')
-        print(text_table(['topic', 'type', 'messages', 'readable'], [
+            show(f'  from {_date(bag.start)} to {_date(bag.end)}')
+        show(text_table(['topic', 'type', 'messages', 'readable'], [
             [topic.name, topic.type, topic.count, 'yes' if topic.readable else 'no']
             for topic in bag.topics]))
         try:
@@ -112,7 +112,7 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
         else:
             show_history(history)
         for note in bag.notes:
-            print(f'note: {note}')
+            show(f'note: {note}')
 
 
 def label_history(bag: BagReader) -> LabelHistory:
@@ -141,14 +141,14 @@ def label_history(bag: BagReader) -> LabelHistory:
 def show_history(history: LabelHistory) -> None:
     """Print the labels over the length of a bag."""
     if history.annotations:
-        print(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
+        show(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
               f'incomplete; {counted(len(history.bins), "label")}')
-        print(text_table(
+        show(text_table(
             ['label', 'first [s]', 'shown', 'over time'],
             [[label, (history.first[label] - history.start) / 1e9, sum(bins),
               f'|{sparkline(bins)}|'] for label, bins in history.bins.items()]))
     if history.events:
-        print('events: ' + ', '.join(
+        show('events: ' + ', '.join(
             f'{count} {kind}' for kind, count in history.events.items()))
 
 

@@ -86,20 +86,25 @@ def zeros(size):
     return b'\x28\xb5\x2f\xfd\x00\x58' + block * (8 * size // MEGABYTE - 1) + last
 
 
+# What makes the file, and what the answer must say.
 BOMBS = {
-    'chunk': lambda: mcap(chunk(zeros(3000 * MEGABYTE), 3000 * MEGABYTE)),
-    'chunk that states less': lambda: mcap(chunk(zeros(3000 * MEGABYTE), 1000)),
-    'chunks of the same time': lambda: indexed(60 * MEGABYTE, 60),
-    'huge length': lambda: MAGIC + record(1, text('ros2') + text('')) + b'\x05' + b'\xff' * 200,
+    'chunk': (lambda: mcap(chunk(zeros(3000 * MEGABYTE), 3000 * MEGABYTE)), 'more than the limit'),
+    'chunk that states less': (lambda: mcap(chunk(zeros(3000 * MEGABYTE), 1000)),
+                               'unpack to more than the limit of 1000 bytes'),
+    'chunks of the same time': (lambda: indexed(60 * MEGABYTE, 60), 'chunks of the same time'),
+    'huge length': (lambda: MAGIC + record(1, text('ros2') + text('')) + b'\x05' + b'\xff' * 200,
+                    'no message in it is readable'),
 }
 
 
 @pytest.mark.parametrize('name', BOMBS)
 def test_a_bomb_is_rejected_within_limits(name, tmp_path):
     path = tmp_path / 'bomb.mcap'
-    path.write_bytes(BOMBS[name]())
+    make, answer = BOMBS[name]
+    path.write_bytes(make())
     result = run_limited(READ, path, 'best effort', megabytes=2000, seconds=60)
     assert result.stdout.startswith('rejected: '), result.stderr[-500:]
+    assert answer in result.stdout
 
 
 def test_limits_are_named():
