@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ _DATA_END = 0x0F
 # Schemas, channels and messages, bare or in chunks, are the content; the rest is an index to it.
 _CONTENT = (_HEADER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK)
 _CHUNK_START = struct.Struct('<QQQII')
+_LARGEST_RECORD = 1 << 30
 
 
 def mcap_is_damaged(file: Path) -> bool:
@@ -65,7 +67,9 @@ def _records(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
         if len(head) < 9 or head[0] == _DATA_END:
             return
         kind, length = head[0], int.from_bytes(head[1:], 'little')
-        content = source.read(length)
+        # The length of a damaged record may be anything; read() makes room for all of it first.
+        left = os.fstat(source.fileno()).st_size - source.tell()
+        content = source.read(min(length, left, _LARGEST_RECORD))
         if len(content) == length:
             if kind in _CONTENT:
                 yield kind, content

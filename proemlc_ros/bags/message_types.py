@@ -17,13 +17,13 @@ from rosbags.interfaces.typing import Typesdict
 from rosbags.serde import SerdeError
 from rosbags.typesys import (
     Stores,
-    TypesysError,
     get_types_from_idl,
     get_types_from_msg,
     get_typestore,
 )
 from rosbags.typesys.store import Typestore
 
+from proemlc_ros.bags.definition_limits import DefinitionReader
 from proemlc_ros.classifier.records import Vector
 from proemlc_ros.errors import BagError
 
@@ -123,11 +123,16 @@ def typestore_of(connections: Iterable[Connection], notes: list[str]) -> Typesto
         notes: gets a line for each definition that cannot be used.
     """
     defined: Typesdict = {}
-    for connection in connections:
+    limits = DefinitionReader()
+    # Many topics may share a type.
+    for name, definition in dict.fromkeys(
+            (connection.msgtype, connection.msgdef) for connection in connections):
         try:
-            defined.update(_parsed(connection.msgdef, full_type_name(connection.msgtype)))
-        except (TypesysError, AssertionError, ValueError) as error:
-            notes.append(f'the definition of {connection.msgtype} cannot be parsed: {error}')
+            defined.update(_parsed(definition, full_type_name(name), limits))
+        except Exception as error:
+            # rosbags raises errors of many kinds; whatever it is, the definition is at fault.
+            notes.append(f'the definition of {name[:200]} cannot be parsed: '
+                         f'{str(error)[:200] or type(error).__name__}')
     default = default_typestore()
     # A bag that agrees with the default shares its store, which takes 0.1 s to make.
     if all(default.fielddefs[name][1] == fields[1]
@@ -137,7 +142,12 @@ def typestore_of(connections: Iterable[Connection], notes: list[str]) -> Typesto
         if not defined:
             return default
     store = get_typestore(Stores.EMPTY)
-    store.register({**default.fielddefs, **defined})
+    try:
+        store.register({**default.fielddefs, **defined})
+    except Exception as error:  # As above.
+        notes.append('the definitions in it cannot be used; those of this installation are: '
+                     f'{str(error)[:200] or type(error).__name__}')
+        return default
     return store
 
 
@@ -169,15 +179,16 @@ def _older_typestores() -> list[Typestore]:
         Stores.ROS2_DASHING)]
 
 
-def _parsed(definition: MessageDefinition, name: str) -> Typesdict:
+def _parsed(definition: MessageDefinition, name: str, limits: DefinitionReader) -> Typesdict:
     if not is_defined(definition):
         return {}
+    text = limits.text_of(definition)
     if definition.format == MessageDefinitionFormat.MSG:
-        return get_types_from_msg(definition.data, name)
-    if not definition.data.startswith(f'{_IDL_SEPARATOR}IDL: '):
-        return get_types_from_idl(definition.data)
+        return get_types_from_msg(text, name)
+    if not text.startswith(f'{_IDL_SEPARATOR}IDL: '):
+        return get_types_from_idl(text)
     found: Typesdict = {}
-    for part in definition.data.split(_IDL_SEPARATOR)[1:]:
+    for part in text.split(_IDL_SEPARATOR)[1:]:
         found.update(get_types_from_idl(part.partition('\n')[2]))
     return found
 

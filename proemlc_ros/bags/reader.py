@@ -152,7 +152,14 @@ class BagReader(AbstractContextManager['BagReader']):
                 streams.append(reader.messages(chosen))
         ordered = streams[0] if len(streams) == 1 else merge(*streams, key=lambda item: item[1])
         try:
-            yield from ordered
+            for connection, time, data in ordered:
+                # A .db3 file may have anything in any column.
+                if type(time) is int and isinstance(data, bytes):
+                    yield connection, time, data
+                elif self._best_effort:
+                    self._unreadable += 1
+                else:
+                    raise BagError(f'a message of {connection.topic} has no time or no content')
         except Exception as error:
             # rosbags lets errors of all kinds through; whatever it is, the file is at fault.
             self._damaged(error)
@@ -181,6 +188,25 @@ class BagReader(AbstractContextManager['BagReader']):
                 return None
 
         return decode
+
+    def converted(self, convert: Callable[[Any, int], Sequence[Any]], message: Any,
+                  time: int) -> Sequence[Any]:
+        """Return what a function makes of a message; nothing where it cannot be used.
+
+        Raises:
+            BagError: it cannot be used, and `best_effort` is false.
+        """
+        try:
+            return convert(message, time)
+        except BagError:
+            raise
+        except Exception as error:
+            # The bag may define a type with other fields than ours, or with other types of them.
+            if not self._best_effort:
+                raise BagError(f'{self.path}: a message at {time} ns cannot be used: '
+                               f'{type(error).__name__}: {error}') from error
+            self._unreadable += 1
+            return ()
 
     def _reader(self, name: str) -> Callable[[bytes], object]:
         if name in self._defined:

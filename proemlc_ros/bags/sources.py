@@ -91,7 +91,7 @@ class Sources:
                 continue
             message = decode[name](data, time)
             if message is not None:
-                for record in self.readers[name](message, time):
+                for record in bag.converted(self.readers[name], message, time):
                     yield time, record
         bag.note_unreadable()
 
@@ -189,7 +189,7 @@ def _add_features(bag: BagReader, sources: Sources, topic: BagTopic) -> None:
 def _carries_features(bag: BagReader, topic: BagTopic) -> bool:
     """Tell whether annotations bring their own features, by the first of them."""
     for _, _, message in bag.messages([topic]):
-        return len(getattr(message, 'features', ())) > 0
+        return bool(np.size(getattr(message, 'features', ())))
     return False
 
 

@@ -7,16 +7,23 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rosbags.rosbag2 import Reader
 
+from proemlc_ros.bags.decompression import bound_rosbags, check_chunks, unpacking_budget
 from proemlc_ros.bags.recovery import is_damaged, recover_copy
 from proemlc_ros.errors import BagError
 
+bound_rosbags()
+
 _METADATA = 'metadata.yaml'
+# A bag of 10,000 files has 2 MB.
+_MAX_METADATA = 4_000_000
 _SUFFIXES = ('.db3', '.mcap')
 # A recorder that is running, or was killed, has its newest messages in a log beside a .db3 file,
 # which readers that open the file as immutable do not see.
@@ -43,22 +50,66 @@ def open_readers(
     except BagError as error:
         if not best_effort or paths != [path] or not path.is_dir():
             raise
-        notes.append(f'{_METADATA} cannot be used: {error.__cause__}')
+        notes.append(f'{_METADATA} cannot be used: {_words(Exception(error.__cause__))}')
         return [_open(file, stack) for file in _storage_files(path)]
 
 
 def _open(path: Path, stack: ExitStack) -> Reader:
     try:
+        _check_metadata_size(path)
         reader = Reader(path)
-        reader.open()
+        with unpacking_budget(_size_of(path)):
+            reader.open()
+        stack.callback(reader.close)
+        check_reader(reader)
     except Exception as error:
         # rosbags checks files with assert and lets errors of sqlite, struct and the
         # decompressors through; whatever it is, the file is at fault.
         raise BagError(
-            f'{path}: cannot be opened: {error or type(error).__name__}; it may be cut off: '
+            f'{path}: cannot be opened: {_words(error)}; it may be cut off: '
             'use --best-effort to take what is readable') from error
-    stack.callback(reader.close)
     return reader
+
+
+def _size_of(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _check_metadata_size(path: Path) -> None:
+    metadata = path / _METADATA
+    if path.is_dir() and metadata.stat().st_size > _MAX_METADATA:
+        raise BagError(f'{_METADATA} has {metadata.stat().st_size} bytes, more than the limit of '
+                       f'{_MAX_METADATA}')
+
+
+def _words(error: Exception) -> str:
+    # Parsers quote what they do not understand, which may be the whole file.
+    return str(error)[:300] or type(error).__name__
+
+
+def check_reader(reader: Reader) -> None:
+    """Check what rosbags found in a bag: names are texts, numbers are numbers.
+
+    Columns of a .db3 file and values of metadata.yaml may be of any type.
+
+    Raises:
+        BagError: something is not.
+    """
+    storages: Sequence[Any] = getattr(reader.storage, 'storages', (reader.storage,))
+    for owner in (reader, *storages):
+        for connection in owner.connections:
+            texts = connection.topic, connection.msgtype, connection.msgdef.data
+            if not all(isinstance(text, str) for text in texts) or (
+                    type(connection.msgcount) is not int or connection.msgcount < 0):
+                raise BagError(f'the topic {str(connection.topic)[:100]!r} is not described by '
+                               'texts and a count')
+    for storage in storages:
+        numbers = storage.metadata[:4]
+        if not all(type(number) is int and abs(number) < 2**65 for number in numbers):
+            raise BagError(f'{storage.path}: a time or a count is not a number')
+        if chunks := getattr(storage, 'chunks', None):
+            check_chunks(chunks, storage.path.stat().st_size)
 
 
 def _paths_to_open(
@@ -80,11 +131,11 @@ def _paths_to_open(
 
 def _storage_files(path: Path) -> list[Path]:
     """Return the storage files of a bag in the order they were written in."""
-    if path.is_file():
-        if path.suffix not in _SUFFIXES:
+    if not path.is_dir():
+        if not path.is_file() or path.suffix not in _SUFFIXES:
             raise BagError(f'{path}: not a bag; expected a rosbag2 folder, .db3 or .mcap')
         return [path]
-    files = [file for file in path.iterdir() if file.suffix in _SUFFIXES]
+    files = [file for file in path.iterdir() if file.suffix in _SUFFIXES and file.is_file()]
     if not files and not any(file.name.endswith('.zstd') for file in path.iterdir()):
         raise BagError(f'{path}: no bag in this folder (no .db3 or .mcap file)')
     return sorted(files, key=_natural)
@@ -93,11 +144,21 @@ def _storage_files(path: Path) -> list[Path]:
 def _natural(file: Path) -> list[object]:
     """Sort bag_10 behind bag_9."""
     parts = re.split(r'(\d+)', file.name)
-    return [int(part) if part.isdigit() else part for part in parts]
+    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _sound_file(file: Path, best_effort: bool, notes: list[str], stack: ExitStack) -> Path:
     """Return the file itself, or a copy that holds all that can be read of it and its log."""
+    try:
+        return _recovered(file, best_effort, notes, stack)
+    except BagError:
+        raise
+    except Exception as error:
+        # What sqlite3 finds in a damaged file raises errors of many kinds.
+        raise BagError(f'{file}: cannot be read: {_words(error)}') from error
+
+
+def _recovered(file: Path, best_effort: bool, notes: list[str], stack: ExitStack) -> Path:
     if _has_pending_writes(file):
         try:
             file = _merged_copy(file, _temporary_folder(stack))

@@ -19,7 +19,7 @@ from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.arguments import not_negative, positive, seed
 from proemlc_ros.cli.info import show_bag
 from proemlc_ros.cli.tables import add_label_columns, find_table, read_table
-from proemlc_ros.cli.terminal import ProgressBar, counted
+from proemlc_ros.cli.terminal import ProgressBar, counted, show
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
@@ -77,7 +77,7 @@ def _make(args: argparse.Namespace) -> int:
     order = introduction_order(data.Y, sizes, args.seed)
     with ProgressBar(len(order), data.name) as bar:
         made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate)
-    print(f'{args.output}: {counted(made, "sample")} of {data.name}, {counted(count, "label")}, '
+    show(f'{args.output}: {counted(made, "sample")} of {data.name}, {counted(count, "label")}, '
           f'{"+".join(map(str, sizes))}')
     return 0
 
@@ -119,8 +119,8 @@ def _annotate(args: argparse.Namespace) -> int:
         count = annotate_bag(bag, args.output, spans, topic, args.storage, not args.absolute,
                              args.annotator)
         for note in bag.notes:
-            print(f'note: {note}')
-    print(f'{args.output}: {counted(count, "message")} of {topic.name} annotated')
+            show(f'note: {note}')
+    show(f'{args.output}: {counted(count, "message")} of {topic.name} annotated')
     return 0
 
 
@@ -147,7 +147,7 @@ def _default_topic(bag: BagReader) -> BagTopic:
 
 def _info(args: argparse.Namespace) -> int:
     for number, path in enumerate(args.bags):
-        print() if number else None
+        show() if number else None
         show_bag(path)
     return 0
 
@@ -156,5 +156,5 @@ def _play(args: argparse.Namespace) -> int:
     # The only action that needs ROS 2.
     from proemlc_ros.nodes.bag_player import play
     count = play(args.bag, args.rate, args.wait, args.best_effort)
-    print(f'{args.bag}: {counted(count, "message")} published')
+    show(f'{args.bag}: {counted(count, "message")} published')
     return 0

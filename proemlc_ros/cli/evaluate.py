@@ -21,7 +21,7 @@ from proemlc_ros.cli.options import (
     model_settings,
     parse_settings,
 )
-from proemlc_ros.cli.terminal import ProgressBar, sparkline, text_table
+from proemlc_ros.cli.terminal import ProgressBar, show, sparkline, text_table
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
@@ -117,17 +117,17 @@ def _limits(texts: list[str]) -> dict[str, float]:
 
 
 def _show(results: list[EvaluationResult]) -> None:
-    print(text_table(*comparison_table(results)))
+    show(text_table(*comparison_table(results)))
     for result in results:
         losses = [point.loss for point in result.curve]
-        print(f'\n{result.name}: Hamming loss over the stream, highest '
+        show(f'\n{result.name}: Hamming loss over the stream, highest '
               f'{max(losses, default=0.0):.3f}')
-        print(f'  {sparkline(losses)}')
-        print(text_table(*label_table(result)))
+        show(f'  {sparkline(losses)}')
+        show(text_table(*label_table(result)))
         for note in result.notes:
-            print(f'note: {note}')
+            show(f'note: {note}')
         for cause, count in sorted(result.rejects.items()):
-            print(f'rejected {count}: {cause}')
+            show(f'rejected {count}: {cause}')
 
 
 def _write(args: argparse.Namespace, results: list[EvaluationResult]) -> None:
@@ -160,5 +160,5 @@ def _exit_code(results: list[EvaluationResult], above: dict[str, float],
                 if value is None or sign * (value - limit) > 0:
                     failed = True
                     shown = 'not measured' if value is None else f'{value:.4f}'
-                    print(f'FAILED {result.name}: {name} is {shown}, {word} {limit:g}')
+                    show(f'FAILED {result.name}: {name} is {shown}, {word} {limit:g}')
     return LIMIT_NOT_MET if failed else 0

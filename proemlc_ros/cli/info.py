@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.cli.options import load_model
-from proemlc_ros.cli.terminal import counted, sparkline, text_table
+from proemlc_ros.cli.terminal import counted, show, sparkline, text_table
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.errors import BagError
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Show each path and return the exit code."""
     for number, path in enumerate(args.paths):
         if number:
-            print()
+            show()
         if path.suffix == '.npz':
             show_model(path)
         else:
@@ -71,17 +72,17 @@ def show_model(path: Path) -> None:
     """Print the content of a model file."""
     model = load_model(path)
     options = model.options.as_dict()
-    print(f'{path}: model, {os.path.getsize(path):,} bytes')
+    show(f'{path}: model, {os.path.getsize(path):,} bytes')
     extractor = model.extra.get('extractor') or 'not stated'
-    print(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
+    show(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
           f'made by: {extractor}')
-    print('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
+    show('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
                            if value is not None))
     counts = model.counts
     highest = max(counts, default=0) or 1
     rows = [[label, count, '█' * round(_BAR * count / highest)]
             for label, count in zip(model.labels, counts, strict=True)]
-    print(text_table(['label', 'samples', ''], rows) if rows else '  no labels yet')
+    show(text_table(['label', 'samples', ''], rows) if rows else '  no labels yet')
 
 
 def show_bag(path: Path, best_effort: bool = True) -> None:
@@ -97,11 +98,11 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
     with BagReader(path, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
         kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'bag'
-        print(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
+        show(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
               f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
-            print(f'  from {_date(bag.start)} to {_date(bag.end)}')
-        print(text_table(['topic', 'type', 'messages', 'readable'], [
+            show(f'  from {_date(bag.start)} to {_date(bag.end)}')
+        show(text_table(['topic', 'type', 'messages', 'readable'], [
             [topic.name, topic.type, topic.count, 'yes' if topic.readable else 'no']
             for topic in bag.topics]))
         try:
@@ -111,7 +112,7 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
         else:
             show_history(history)
         for note in bag.notes:
-            print(f'note: {note}')
+            show(f'note: {note}')
 
 
 def label_history(bag: BagReader) -> LabelHistory:
@@ -124,39 +125,43 @@ def label_history(bag: BagReader) -> LabelHistory:
     span = max(1, bag.end - bag.start)
     for topic, time, message in bag.messages(bag.of_type(ANNOTATION_TYPE, EVENT_TYPE)):
         if topic.type == EVENT_TYPE:
-            history.events[_event_name(message.kind)] += 1
+            history.events[_event_name(getattr(message, 'kind', None))] += 1
             continue
-        annotation = annotation_of(message)
-        history.annotations += 1
-        history.incomplete += not annotation.complete
-        part = min(_PARTS - 1, (time - bag.start) * _PARTS // span)
-        for label in annotation.labels:
-            history.first.setdefault(label, time)
-            history.bins.setdefault(label, [0] * _PARTS)[part] += 1
+        part = max(0, min(_PARTS - 1, (time - bag.start) * _PARTS // span))
+        for annotation in bag.converted(lambda one, _: [annotation_of(one)], message, time):
+            history.annotations += 1
+            history.incomplete += not annotation.complete
+            for label in annotation.labels:
+                history.first.setdefault(label, time)
+                history.bins.setdefault(label, [0] * _PARTS)[part] += 1
+    bag.note_unreadable()
     return history
 
 
 def show_history(history: LabelHistory) -> None:
     """Print the labels over the length of a bag."""
     if history.annotations:
-        print(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
+        show(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
               f'incomplete; {counted(len(history.bins), "label")}')
-        print(text_table(
+        show(text_table(
             ['label', 'first [s]', 'shown', 'over time'],
             [[label, (history.first[label] - history.start) / 1e9, sum(bins),
               f'|{sparkline(bins)}|'] for label, bins in history.bins.items()]))
     if history.events:
-        print('events: ' + ', '.join(
+        show('events: ' + ', '.join(
             f'{count} {kind}' for kind, count in history.events.items()))
 
 
-def _event_name(kind: int) -> str:
+def _event_name(kind: Any) -> str:
     try:
         return EventKind(kind).name.lower()
-    except ValueError:
+    except (ValueError, TypeError):
         return f'unknown ({kind})'
 
 
 def _date(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds / 1e9, timezone.utc).strftime(
-        '%Y-%m-%d %H:%M:%S.%f UTC')
+    try:
+        date = datetime.fromtimestamp(nanoseconds / 1e9, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return f'{nanoseconds} ns'  # Of a damaged bag: no date at all.
+    return date.strftime('%Y-%m-%d %H:%M:%S.%f UTC')

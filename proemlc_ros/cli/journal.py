@@ -21,7 +21,7 @@ from proemlc_ros.classifier.records import Event, EventKind
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.classifier.versioned_model import VersionedModel
-from proemlc_ros.cli.terminal import counted
+from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
 
@@ -59,19 +59,19 @@ def _check(args: argparse.Namespace) -> int:
     report = check_directory(args.directory, ENTRY_TYPES, is_valid_entry)
     proven = sum(file.proven for file in report.files)
     unprovable = sum(file.unprovable for file in report.files)
-    print(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
+    show(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
           f'{report.last}; {proven} entries proven, {unprovable} of an earlier version without '
           'a proof')
     for name, position in report.snapshots.items():
-        print(f'{name}: whole, holds the entries up to {position}')
+        show(f'{name}: whole, holds the entries up to {position}')
     problems = list(report.problems)
     if report.gaps:
         gone = numbers_in_words(number for gap in report.gaps for number in gap)
         problems.append(f'no entry has the number {gone}')
     for problem in problems:
-        print(f'damaged: {problem}')
+        show(f'damaged: {problem}')
     if problems:
-        print("'proemlc journal repair' keeps what proves itself, as the classifier does when it "
+        show("'proemlc journal repair' keeps what proves itself, as the classifier does when it "
               'starts')
     return 1 if problems else 0
 
@@ -80,9 +80,9 @@ def _repair(args: argparse.Namespace) -> int:
     with closing(_locked(args.directory)) as directory:
         journal = Journal(directory.journal, RosbagsMessages())
         for line in journal.repairs:
-            print(line)
+            show(line)
         entries = sum(report.usable for report in journal.reports)
-        print(f'{args.directory}: {counted(len(journal.repairs), "repair")}, {entries} entries')
+        show(f'{args.directory}: {counted(len(journal.repairs), "repair")}, {entries} entries')
         journal.close()
         if journal.problem:
             raise JournalError(journal.problem)
@@ -92,9 +92,9 @@ def _repair(args: argparse.Namespace) -> int:
 def _backup(args: argparse.Namespace) -> int:
     files = back_up(args.directory, args.target)
     report = check_directory(args.target, ENTRY_TYPES, is_valid_entry)
-    print(f'{args.target}: {counted(files, "file")}, entries up to {report.last}')
+    show(f'{args.target}: {counted(files, "file")}, entries up to {report.last}')
     for problem in report.problems:
-        print(f'damaged: {problem}')
+        show(f'damaged: {problem}')
     return 1 if report.problems else 0
 
 
@@ -104,7 +104,7 @@ def _compact(args: argparse.Namespace) -> int:
         before = journal.size
         durable = _resumed(directory, journal)
         durable.compact()
-        print(f'{args.directory}: journal {before / 1e6:.2f} MB before, '
+        show(f'{args.directory}: journal {before / 1e6:.2f} MB before, '
               f'{journal.size / 1e6:.2f} MB after; the snapshots hold the entries up to '
               f'{durable.position}')
         journal.close()
@@ -130,5 +130,5 @@ def _resumed(directory: ModelDirectory, journal: Journal) -> DurableModel:
         raise JournalError(f'{directory.path}: no snapshot tells the settings of the model; start '
                            'the classifier once, which writes one')
     for note in resume(durable).notes:
-        print(note)
+        show(note)
     return durable

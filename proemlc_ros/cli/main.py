@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from proemlc_ros.cli.terminal import show
 from proemlc_ros.errors import ProEMLCError
 
 # Name to one line of help. The module of the same name in this folder has `add_arguments(parser)`
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = explain(error)
         if text is None or '--traceback' in words:
             raise
-        print(f'proemlc: {text}', file=sys.stderr)
+        show(f'proemlc: {text}', stream=sys.stderr)
         return 1
 
 

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from proemlc_ros.cli.options import load_model
-from proemlc_ros.cli.terminal import counted
+from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import MergeError
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
             raise MergeError(f'{path}: {error}') from error
     # Undo stack, journal position and the like belong to the node that saved the first file.
     merged.save(args.output, extra={'extractor': merged.extra.get('extractor', '')})
-    print(f'{args.output}: {counted(len(args.models), "model")}, '
+    show(f'{args.output}: {counted(len(args.models), "model")}, '
           f'{counted(merged.samples, "sample")}, {counted(len(merged.labels), "label")}')
     return 0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proemlc_ros.cli.arguments import at_least_one, seed
 from proemlc_ros.cli.tables import add_label_columns
-from proemlc_ros.cli.terminal import ProgressBar
+from proemlc_ros.cli.terminal import ProgressBar, show
 from proemlc_ros.errors import DataSetError, ParameterError
 from proemlc_ros.experiments.baselines import BASELINES, baseline_class
 from proemlc_ros.experiments.experiment import (
@@ -99,16 +99,16 @@ def run(args: argparse.Namespace) -> int:
         results = run_plan(plan, args.out / 'runs.jsonl', args.jobs, lambda key: bar.advance(),
                            args.finished)
     for task, error in results.failures.items():
-        print(f'proemlc: {task.method} failed on fold {task.fold} of {task.source.name}: {error}',
-              file=sys.stderr)
+        show(f'proemlc: {task.method} failed on fold {task.fold} of {task.source.name}: {error}',
+              stream=sys.stderr)
     if not results.records:
         raise DataSetError(f'{args.out / "runs.jsonl"} holds no run of this experiment' + (
             '; leave --finished out to run it' if args.finished else ''))
     command = shlex.join(['proemlc', 'paper', *(word for word in ('--quick',) if args.quick)])
     page = write_results(results, sets, PageOptions(
         args.out, args.page, command, not args.quick, args.note, args.keep))
-    print(page.read_text(encoding='utf-8').partition('## Table III')[0])
-    print(f'Written: {page}, {args.out / "folds.csv"}, {args.out / "results.json"}')
+    show(page.read_text(encoding='utf-8').partition('## Table III')[0])
+    show(f'Written: {page}, {args.out / "folds.csv"}, {args.out / "results.json"}')
     return 1 if results.failures else 0
 
 
@@ -135,7 +135,7 @@ def _paper_sources(args: argparse.Namespace) -> tuple[Source, ...]:
             raise DataSetError(f'{name!r} is not one of the data sets of the paper '
                                f'({", ".join(PATTERNS)}); give a file of your own by its path')
     if args.fetch:
-        fetch_missing(args.data, names, lambda text: print(text, file=sys.stderr))
+        fetch_missing(args.data, names, lambda text: show(text, stream=sys.stderr))
     return tuple(Source(name, args.data, PATTERNS[name]) for name in names)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from proemlc_ros.cli.arguments import check_folder_of, seed
 from proemlc_ros.cli.tables import add_label_columns, read_table
+from proemlc_ros.cli.terminal import show
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ParameterError
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
                                  'and at least 2 are needed')
         data = data.subset(np.arange(args.samples))
     selected = select_model(data.X, data.Y, sizes=sizes, seed=args.seed)
-    print(selected.text())
+    show(selected.text())
     if args.json:
         args.json.write_text(json.dumps(selected.keywords(), indent=2) + '\n', encoding='utf-8')
     if args.plot:

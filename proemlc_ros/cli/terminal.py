@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TextIO
 
-from proemlc_ros.operator.terminal.text import columns_of
+from proemlc_ros.operator.terminal.text import columns_of, printable
 
 _BLOCKS = ' ▁▂▃▄▅▆▇█'
 _BAR_WIDTH = 30
@@ -25,6 +25,18 @@ def counted(number: int, noun: str) -> str:
     ('1 bag', '0 labels')
     """
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
+
+
+def show(text: str = '', stream: TextIO | None = None) -> None:
+    """Print text in which nothing can move the cursor or colour the screen, whoever wrote it.
+
+    Labels and topics of files may hold control characters. Line breaks stay.
+
+    Args:
+        text: Lines.
+        stream: Where to print; None: standard output.
+    """
+    print('\n'.join(map(printable, text.split('\n'))), file=stream or sys.stdout)
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -80,7 +92,7 @@ class ProgressBar(AbstractContextManager['ProgressBar']):
                  stream: TextIO | None = None, interval: float = _INTERVAL) -> None:
         """Start at zero."""
         self._stream = stream or sys.stderr
-        self._total, self._what, self._done = total, what, 0
+        self._total, self._what, self._done = total, printable(what), 0
         self._shown = self._stream.isatty() if shown is None else shown
         self._interval = interval
         self._start = self._drawn = time.monotonic()
@@ -119,4 +131,4 @@ def _pad(word: str, width: int, right: bool) -> str:
 def _text(value: object) -> str:
     if isinstance(value, float):
         return '-' if value != value else f'{value:.4f}'
-    return str(value)
+    return printable(str(value))

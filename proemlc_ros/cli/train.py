@@ -16,7 +16,7 @@ from proemlc_ros.cli.options import (
     load_model,
     model_settings,
 )
-from proemlc_ros.cli.terminal import ProgressBar, counted
+from proemlc_ros.cli.terminal import ProgressBar, counted, show
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
 from proemlc_ros.evaluation.training import train
@@ -68,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
                 backend.close()
     model.save(args.output)
     for note in total.notes:
-        print(f'note: {note}')
+        show(f'note: {note}')
     for cause, count in sorted(total.rejects.items()):
-        print(f'rejected {count}: {cause}')
-    print(f'{args.output}: {counted(model.samples, "sample")} from '
+        show(f'rejected {count}: {cause}')
+    show(f'{args.output}: {counted(model.samples, "sample")} from '
           f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
     return 0
