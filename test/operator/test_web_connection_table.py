@@ -16,7 +16,7 @@ pytest.importorskip('aiohttp')
 from web_stand import DEADLINE, ask, in_stand
 
 from proemlc_ros.operator.web.access import Access
-from proemlc_ros.operator.web.connection_table import ConnectionTable
+from proemlc_ros.operator.web.connection_table import ConnectionTable, Standing
 
 TOKEN = 'correct horse battery staple'
 PAGE = b'GET /icon.svg HTTP/1.1\r\nHost: HOST\r\n\r\n'
@@ -33,7 +33,7 @@ class Fake:
 
     def __init__(self, table, client, dropped):
         self.client, self.handler, self.since = client, object(), 0.0
-        self.trusted = self.is_page = False
+        self.standing, self.is_page = Standing.UNKNOWN, False
         self._table, self._dropped = table, dropped
 
     def drop(self):
@@ -60,7 +60,7 @@ def test_client_with_too_many_connections_loses_its_own_oldest(world):
     other = connect('b')
     mine = [connect('a') for _ in range(5)]
     assert dropped == mine[:2] and len(table) == 4
-    table.request_came(mine[2].handler, trusted=False)
+    table.request_came(mine[2].handler, Standing.UNKNOWN)
     connect('a')
     assert dropped == [*mine[:2], mine[3]] and other not in dropped
 
@@ -75,14 +75,24 @@ def test_full_table_drops_of_the_client_that_has_most(world):
     assert dropped == [greedy[0]] and len(table) == 6
 
 
-def test_trusted_connections_and_pages_stay(world):
+def test_connection_that_presented_a_wrong_token_goes_first(world):
+    _, dropped, table, connect = world
+    connect('a')
+    guesser = connect('a')
+    connect('a')
+    table.request_came(guesser.handler, Standing.REJECTED)
+    connect('a')
+    assert dropped == [guesser]
+
+
+def test_admitted_connections_and_pages_stay(world):
     now, dropped, table, connect = world
-    page, trusted = connect('a'), connect('a')
+    page, admitted = connect('a'), connect('a')
     table.set_page(page.handler, True)
-    table.request_came(trusted.handler, trusted=True)
+    table.request_came(admitted.handler, Standing.ADMITTED)
     for _ in range(20):
         connect('a')
-    assert page not in dropped and trusted not in dropped
+    assert page not in dropped and admitted not in dropped
     now[0] += 11.0
     table.drop_slow()
     assert list(table._open.values()) == [page]
@@ -96,7 +106,7 @@ def test_time_begins_again_with_a_whole_request_only(world):
     now, dropped, table, connect = world
     slow, quick = connect('a'), connect('a')
     now[0] += 9.0
-    table.request_came(quick.handler, trusted=False)
+    table.request_came(quick.handler, Standing.UNKNOWN)
     now[0] += 5.0
     table.drop_slow()
     assert dropped == [slow]

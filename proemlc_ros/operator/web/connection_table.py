@@ -14,9 +14,18 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from enum import IntEnum
 from typing import cast
 
 from proemlc_ros.operator.web.client_limits import client_of
+
+
+class Standing(IntEnum):
+    """What a connection has shown of its client; of too many, the lowest goes first."""
+
+    REJECTED = 0
+    UNKNOWN = 1
+    ADMITTED = 2
 
 
 class ConnectionTable:
@@ -59,12 +68,12 @@ class ConnectionTable:
         """Forget a connection that has ended."""
         self._open.pop(connection.handler, None)
 
-    def request_came(self, handler: asyncio.BaseProtocol, trusted: bool) -> None:
-        """Note a whole request; `trusted`: the client showed that it may open the page."""
+    def request_came(self, handler: asyncio.BaseProtocol, standing: Standing) -> None:
+        """Note a whole request, and whether its client may open the page."""
         connection = self._open.get(handler)
         if connection is not None:
             connection.since = self._clock()
-            connection.trusted = trusted
+            connection.standing = standing
 
     def set_page(self, handler: asyncio.BaseProtocol, is_page: bool) -> None:
         """Note that a connection has become an open page, or is one no longer."""
@@ -86,7 +95,7 @@ class ConnectionTable:
             connection.drop()
 
     def _drop(self, candidates: Iterable[GuardedConnection]) -> None:
-        min(candidates, key=lambda one: (one.trusted, one.since)).drop()
+        min(candidates, key=lambda one: (one.standing, one.since)).drop()
 
 
 class GuardedConnection(asyncio.Protocol):
@@ -105,7 +114,7 @@ class GuardedConnection(asyncio.Protocol):
         self.handler = handler
         self.client = ''
         self.since = 0.0
-        self.trusted = False
+        self.standing = Standing.UNKNOWN
         self.is_page = False
         self._table = table
         self._tls = tls

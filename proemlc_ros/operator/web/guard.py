@@ -16,7 +16,7 @@ from aiohttp import web
 from proemlc_ros.errors import OperatorRequestError, RateExceededError
 from proemlc_ros.operator.web.access import Access, Sessions, host_of
 from proemlc_ros.operator.web.client_limits import ClientLimits, client_of
-from proemlc_ros.operator.web.connection_table import ConnectionTable
+from proemlc_ros.operator.web.connection_table import ConnectionTable, Standing
 from proemlc_ros.operator.web.payloads import Warn, in_short
 from proemlc_ros.operator.web.requests import text
 
@@ -96,7 +96,8 @@ class RequestGuard:
     def _check(self, request: web.Request) -> None:
         access, host = self._access, request.headers.get('Host', '')
         admitted = self.seconds_left(request) > 0
-        self._connections.request_came(request.protocol, admitted)
+        self._connections.request_came(
+            request.protocol, Standing.ADMITTED if admitted else Standing.UNKNOWN)
         self._count(request, admitted)
         if not access.host_allowed(host):
             raise web.HTTPForbidden(text='this host name is not served here; see allowed_hosts')
@@ -136,6 +137,7 @@ class RequestGuard:
         if not self._access.token_matches(token):
             await self._count_failure(request)
             raise web.HTTPUnauthorized(text='this is not the token')
+        self._connections.request_came(request.protocol, Standing.ADMITTED)
         response = web.json_response({'admitted': True})
         response.set_cookie(self._cookie(request), self._sessions.issue(), httponly=True,
                             samesite='Strict', secure=request.secure,
@@ -143,6 +145,7 @@ class RequestGuard:
         return response
 
     async def _count_failure(self, request: web.Request) -> None:
+        self._connections.request_came(request.protocol, Standing.REJECTED)
         client = client_of(request.remote)
         self._warn('wrong token', f'A wrong token was presented, from {client}')
         try:

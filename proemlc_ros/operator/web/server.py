@@ -27,6 +27,11 @@ from proemlc_ros.operator.web.requests import Requests
 
 MAX_BODY = 2048
 MAX_MESSAGE = 256 * 1024
+# Connections taken per turn of the loop: the open pages have their turn in between, and a new
+# connection is read before many newer ones could push it out of the table.
+ACCEPTED_AT_ONCE = 4
+# Connections that the system keeps waiting meanwhile.
+BACKLOG = 128
 # Seconds between two signs of life that are asked of a page.
 HEARTBEAT = 10.0
 # Seconds that a page has to confirm that it is closed.
@@ -125,7 +130,10 @@ class Dashboard:
         assert new_handler is not None  # Made by setup().
         self._listener = await asyncio.get_running_loop().create_server(
             lambda: GuardedConnection(new_handler(), self._table, tls),
-            self._settings.access.address, self._settings.port)
+            self._settings.access.address, self._settings.port, backlog=ACCEPTED_AT_ONCE)
+        for listening in self._listener.sockets:
+            with listening.dup() as same:
+                same.listen(BACKLOG)
         self._ticker = asyncio.create_task(self._tick())
         return int(self._listener.sockets[0].getsockname()[1])
 
