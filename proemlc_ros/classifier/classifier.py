@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from proemlc_ros.classifier.records import (
     Event,
     EventKind,
     Learnt,
+    ModelChange,
     Query,
     StampedVector,
 )
@@ -46,19 +46,6 @@ from proemlc_ros.foreign_text import shown, shown_names
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChange:
-    """The result of a change that is not an annotation.
-
-    Args:
-        message: what was done, for people.
-        event: what to publish, None where the model is as before.
-    """
-
-    message: str
-    event: Event | None = None
 
 
 class Classifier:
@@ -114,7 +101,8 @@ class Classifier:
         newest = self.matcher.buffer.newest
         if width is None and newest is not None:
             width = newest.data.size  # Until something is learnt, the first vector decides.
-        self._validate_extractor(vector.extractor)
+        if vector.extractor != model.extractor:  # An older model's own may be long.
+            validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -170,7 +158,8 @@ class Classifier:
         pending = PendingAnnotation(annotation, future)
         try:
             self.annotation_rate.check(now)
-            self._validate_extractor(annotation.extractor)
+            if annotation.extractor != self.durable.model.extractor:
+                validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:
@@ -292,10 +281,6 @@ class Classifier:
         future.add_done_callback(self._count)
         future.set_exception(error)
         return future
-
-    def _validate_extractor(self, extractor: str) -> None:
-        if extractor != self.durable.model.extractor:  # An older model's own may be long.
-            validate_text(extractor, 'extractor', LONGEST_EXTRACTOR)
 
     def _model_replaced(self) -> None:
         self.clear_buffer('model_replaced', 'the model was replaced')

@@ -170,7 +170,7 @@ class DurableModel:
             kept = None
             if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
-                self.model.learner.save(kept, extra=self._file_extra())
+                self.model.learner.save(kept, extra={'extractor': self.model.extractor})
             self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
             self._try_snapshot()
@@ -215,7 +215,7 @@ class DurableModel:
             self.snapshot()
             return self.directory.snapshots[0]
         with self.lock:
-            learner, extra = self.model.learner.copy(), self._file_extra()
+            learner, extra = self.model.learner.copy(), {'extractor': self.model.extractor}
         learner.save(path, extra=extra)
         return path
 
@@ -279,6 +279,3 @@ class DurableModel:
     def _require(self, label: str) -> None:
         if label not in self.model.learner.labels:
             raise UnknownLabelError(f'there is no label {label[:100]!r}')
-
-    def _file_extra(self) -> dict[str, object]:
-        return {'extractor': self.model.extractor}

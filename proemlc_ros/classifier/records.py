@@ -215,3 +215,16 @@ class Query:
         """Return the vector asked about as something to annotate; its scores are not known."""
         return StampedPrediction(self.vector.stamp, (), np.empty(0, np.float32), self.novelty,
                                  version=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """The result of a change that is not an annotation.
+
+    Args:
+        message: what was done, for people.
+        event: what to publish, None where the model is as before.
+    """
+
+    message: str
+    event: Event | None = None

@@ -112,7 +112,8 @@ def validate_sizes(annotation: Annotation, known: Callable[[], Collection[str]],
         VectorRejectedError: its features are more than any vector may have.
         LabelRejectedError: a new name is too long, or there are too many names.
     """
-    validate_text(annotation.annotator, 'annotator', LONGEST_ANNOTATOR)
+    if annotation.annotator:
+        validate_text(annotation.annotator, 'annotator', LONGEST_ANNOTATOR)
     if annotation.features is not None and annotation.features.size > limits.max_width:
         raise _oversized(annotation.features.size, limits)
     names = {*annotation.labels, *annotation.absent}

@@ -12,8 +12,8 @@ from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.classifier import Classifier, ModelChange
-from proemlc_ros.classifier.records import Learnt
+from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.records import Learnt, ModelChange
 from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
 from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of

@@ -61,6 +61,7 @@ def as_expected(entry):
     record = entry.record
     if isinstance(record, Annotation):
         fields = {**record._asdict(), 'features': record.features.tolist()}
+        assert fields.pop('request') is None  # Of a later version.
         return {'number': entry.number, 'annotation': json.loads(json.dumps(fields))}
     return {'number': entry.number, 'event': {**asdict(record), 'kind': record.kind.name}}
 
