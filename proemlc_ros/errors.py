@@ -169,6 +169,10 @@ class ModelTooLargeError(ModelFileError):
     """The model file is larger than allowed."""
 
 
+class SignatureError(ModelFileError):
+    """The model file is not signed with the key, but must be."""
+
+
 class IntroductionError(ProEMLCError, ValueError):
     """A label introduction pattern that is no pattern, or does not fit the data set."""
 

@@ -170,7 +170,8 @@ class DurableModel:
             kept = None
             if self.model.learner.samples:
                 kept = self.directory.target(BEFORE_RESET)
-                self.model.learner.save(kept, extra={'extractor': self.model.extractor})
+                self.model.learner.save(kept, {'extractor': self.model.extractor},
+                                        self.directory.key)
             self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
             self._try_snapshot()
@@ -216,7 +217,7 @@ class DurableModel:
             return self.directory.snapshots[0]
         with self.lock:
             learner, extra = self.model.learner.copy(), {'extractor': self.model.extractor}
-        learner.save(path, extra=extra)
+        learner.save(path, extra, self.directory.key)
         return path
 
     def snapshot(self) -> None:

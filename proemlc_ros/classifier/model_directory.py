@@ -33,14 +33,20 @@ class ModelDirectory:
     Args:
         path: the folder; made where it does not exist.
         max_file_bytes: size of a model file above which it is not loaded.
+        key: signs files that are saved, and must have signed those that are loaded; None: none.
+        require_signature: whether a file without a signature is not loaded. What the classifier
+            itself wrote, snapshots and journal, is resumed without.
 
     Raises:
         ModelDirectoryError: it cannot be made or written, or another classifier uses it.
     """
 
-    def __init__(self, path: Path, max_file_bytes: int = 2**30) -> None:
+    def __init__(self, path: Path, max_file_bytes: int = 2**30, key: bytes | None = None,
+                 require_signature: bool = False) -> None:
         self.path = path
         self.max_file_bytes = max_file_bytes
+        self.key = key
+        self.require_signature = require_signature
         self._lock = self._claim()
         with suppress(OSError):  # On a disk that cannot be written they have to stay.
             for leftover in path.glob('.*.tmp'):  # Of a writer that was killed.
@@ -116,7 +122,7 @@ class ModelDirectory:
             ModelFileError: the file cannot be used.
             LabelRejectedError: it has too many labels.
         """
-        learner = ProEMLC.load(path, max_bytes=self.max_file_bytes)
+        learner = ProEMLC.load(path, self.max_file_bytes, self.key, self.require_signature)
         if len(learner.labels) > limits.max_labels:
             raise LabelRejectedError(
                 'too_many_labels', f'{name or path.name} has {len(learner.labels)} labels, more '

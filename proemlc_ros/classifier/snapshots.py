@@ -13,7 +13,7 @@ from typing import Any
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import ModelFileError
+from proemlc_ros.errors import CorruptModelError, ModelFileError
 
 
 class Snapshots:
@@ -58,7 +58,7 @@ class Snapshots:
             # Where the newest is not whole, the older one is worth more.
             if self._newest_is_whole and self._directory.keep_older_snapshot():
                 self._older_position = self.position
-            model.save(self._directory.snapshots[0], extra=extra)
+            model.save(self._directory.snapshots[0], extra, self._directory.key)
             self._newest_is_whole = True
             self.position, self.time = extra['position'], self._clock()
         self._journal.checkpoint(self.oldest_position)
@@ -93,7 +93,29 @@ class Snapshots:
                 yield position_of(model), model
 
     def _load(self, path: Path) -> ProEMLC:
-        return ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
+        model = ProEMLC.load(path, max_bytes=self._directory.max_file_bytes)
+        _check_extra(model.extra)
+        return model
+
+
+def _check_extra(extra: dict[str, Any]) -> None:
+    """Check what a snapshot keeps beside the model; a checksum does not prove who wrote it.
+
+    Raises:
+        CorruptModelError: a value is not what a snapshot has there.
+    """
+    numbers = [extra.get(name, 0) for name in ('position', 'label_set_version')]
+    entries = extra.get('lessons', [])
+    if not isinstance(entries, list) or not all(
+            isinstance(entry, list) and len(entry) == 4 for entry in entries):
+        raise CorruptModelError('the annotations that can be undone are not a list of entries')
+    names = [names for _, *lists in entries for names in lists]
+    if not all(type(number) is int and 0 <= number < 2**63
+               for number in (*numbers, *(entry[0] for entry in entries))):
+        raise CorruptModelError('position, version or entry is not a number')
+    if not all(isinstance(some, list) and all(isinstance(name, str) for name in some)
+               for some in names):
+        raise CorruptModelError('the labels of an annotation are not names')
 
 
 def position_of(model: ProEMLC) -> int:

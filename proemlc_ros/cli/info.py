@@ -17,6 +17,8 @@ from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show, sparkline, text_table
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
+from proemlc_ros.core.storage.container import read_file
+from proemlc_ros.core.storage.signing import read_key, signature_of
 from proemlc_ros.errors import BagError
 
 # Characters of a bar, and parts into which the length of a bag is divided.
@@ -52,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'journals, with the labels over time.')
     parser.add_argument('paths', nargs='+', type=Path, metavar='PATH',
                         help='a model file, a bag or a journal')
+    parser.add_argument('--key', type=Path, metavar='KEYFILE',
+                        help='key to check the signatures of model files with')
     parser.add_argument('--strict', action='store_true',
                         help='fail on a damaged bag instead of showing what is readable')
 
@@ -62,17 +66,23 @@ def run(args: argparse.Namespace) -> int:
         if number:
             show()
         if path.suffix == '.npz':
-            show_model(path)
+            show_model(path, args.key)
         else:
             show_bag(path, best_effort=not args.strict)
     return 0
 
 
-def show_model(path: Path) -> None:
-    """Print the content of a model file."""
+def show_model(path: Path, key_file: Path | None = None) -> None:
+    """Print the content of a model file.
+
+    Args:
+        path: the file.
+        key_file: with the key to check its signature with.
+    """
     model = load_model(path)
     options = model.options.as_dict()
-    show(f'{path}: model, {os.path.getsize(path):,} bytes')
+    signature = signature_of(read_file(path), read_key(key_file) if key_file else None)
+    show(f'{path}: model, {os.path.getsize(path):,} bytes, {signature.value}')
     extractor = model.extra.get('extractor') or 'not stated'
     show(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
           f'made by: {extractor}')

@@ -23,6 +23,7 @@ COMMANDS = {
     'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
+    'sign': 'sign model files with the key of a fleet',
     'journal': 'check, repair, back up and compact what a classifier has learnt',
     'bag': 'make, annotate, show and play bags',
     'select': 'select the settings of a model for a data set',

@@ -21,6 +21,7 @@ from proemlc_ros.core.prediction import PrequentialResult
 from proemlc_ros.core.rows import Rows, check_vector
 from proemlc_ros.core.samples import SampleLabels, check_annotation, check_samples
 from proemlc_ros.core.storage import container
+from proemlc_ros.core.storage.signing import check_signature
 from proemlc_ros.core.storage.state import restore
 from proemlc_ros.errors import MergeError
 
@@ -244,14 +245,24 @@ class ProEMLC(ModelReader):
     # ----- storage -----
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], max_bytes: int = container.MAX_BYTES) -> ProEMLC:
+    def load(cls, path: str | os.PathLike[str], max_bytes: int = container.MAX_BYTES,
+             key: bytes | None = None, require_signature: bool = False) -> ProEMLC:
         """Return the model that a file holds; it goes on exactly as the saved one would have.
+
+        Args:
+            path: of the file.
+            max_bytes: size above which it is not read.
+            key: with which a signature must have been made; None: signatures are ignored.
+            require_signature: whether a file without a signature is rejected.
 
         Raises:
             ModelFileError: when the file is not a whole, unaltered model of a known version.
+            SignatureError: when the signature does not fit, or is missing but required.
             OSError: when it cannot be read.
         """
-        return cls.from_bytes(container.read_file(path, max_bytes), max_bytes)
+        data = container.read_file(path, max_bytes)
+        check_signature(data, key, require_signature)
+        return cls.from_bytes(data, max_bytes)
 
     @classmethod
     def from_bytes(cls, data: bytes, max_bytes: int = container.MAX_BYTES) -> ProEMLC:

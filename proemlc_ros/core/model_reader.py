@@ -17,6 +17,7 @@ from proemlc_ros.core.prediction import Classification, choose, novelty_of
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.storage import container
+from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
 from proemlc_ros.errors import NotReadyError
 
@@ -167,21 +168,24 @@ class ModelReader:
 
     # ----- storage -----
 
-    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None,
+             key: bytes | None = None) -> None:
         """Write the model to a file, atomically and durably.
 
         Args:
             path: of the file; an existing one is replaced.
             extra: plain JSON values to keep with the model; None: those of the attribute.
+            key: to sign the file with; None: it is not signed.
 
         Raises:
             OSError: when the file cannot be written; an older one is untouched.
         """
-        container.write_file(path, self.to_bytes(extra))
+        container.write_file(path, self.to_bytes(extra, key))
 
-    def to_bytes(self, extra: dict[str, Any] | None = None) -> bytes:
+    def to_bytes(self, extra: dict[str, Any] | None = None, key: bytes | None = None) -> bytes:
         """Return what save() would write."""
         with self._lock:
             header, arrays = dump(self._state)
-            return container.pack({**header, 'extra': self.extra if extra is None else extra},
+            data = container.pack({**header, 'extra': self.extra if extra is None else extra},
                                   arrays)
+        return data if key is None else sign(data, key)

@@ -80,6 +80,11 @@ FILE_PARAMETERS = (
     Declared('max_model_file_mb', 1024,
              'Size of the largest model file that is loaded, megabytes',
              1, 65_536),
+    Declared('model_key_file', '',
+             'File with the key that signs the model files saved and checks those loaded; empty '
+             '= off'),
+    Declared('require_signature', False,
+             'Reject model files without a signature; needs model_key_file'),
     Declared('undo_depth', 100,
              'Annotations that can be undone',
              1, 100_000),

@@ -17,7 +17,8 @@ from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import JournalError
+from proemlc_ros.core.storage.signing import read_key
+from proemlc_ros.errors import JournalError, ParameterError
 from proemlc_ros.nodes.blas_threads import limit_blas_threads
 
 MEGABYTE = 1_000_000
@@ -57,7 +58,8 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
     model = VersionedModel(new_learner(), values.undo_depth, values.hamming_window)
     model.threshold_offset = values.threshold_offset
     directory = ModelDirectory(model_directory_of(values, node_name),
-                               values.max_model_file_mb * MEGABYTE)
+                               values.max_model_file_mb * MEGABYTE, _key_of(values),
+                               values.require_signature)
     try:
         journal = Journal(directory.journal, messages, node_name,
                           max_file_bytes=values.journal_file_mb * MEGABYTE,
@@ -97,6 +99,16 @@ def _load_first(durable: DurableModel, name: str, report: ResumeReport) -> None:
             durable.directory.existing(name), durable.limits))
         durable.first_file = name
         report.notes.append(f'predicts with {name}; nothing can be learnt now: {error}')
+
+
+def _key_of(values: SimpleNamespace) -> bytes | None:
+    """Return the key for model files; None: they are neither signed nor checked."""
+    if values.model_key_file:
+        return read_key(Path(values.model_key_file).expanduser())
+    if values.require_signature:
+        raise ParameterError('require_signature is true, but there is no key to check signatures '
+                             'with; set model_key_file')
+    return None
 
 
 def limits_of(values: SimpleNamespace) -> Limits:

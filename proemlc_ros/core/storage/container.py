@@ -9,40 +9,30 @@ is parsed before the checksum fits; nothing is ever unpickled or unpacked.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
 import os
-import re
 import stat
-import struct
 import tempfile
 import zipfile
 from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.storage.archive import FORMAT, open_archive, write_archive
 from proemlc_ros.errors import (
     CorruptModelError,
     ForeignModelError,
-    ModelFileError,
     ModelTooLargeError,
     NewerModelError,
 )
 
-FORMAT = 'proemlc-model'
 VERSION = 1
 # A model of 10,000 neurons takes 0.4 GB.
 MAX_BYTES = 2 << 30
-_SEAL = re.compile(rb'sha256=([0-9a-f]{64})')
-_SEAL_LENGTH = len('sha256=') + 64
 _DTYPES = {'<f8', '<f4', '<i8', '<i4', '<u4', '<u2'}
 _HEADER = 'header.json'
-# The longest list of parts of the zip archive; ours have some 20 parts of 60 bytes.
-_MAX_DIRECTORY = 1 << 16
-_END = struct.Struct('<4s4H2LH')
-_ZIP64_LOCATOR_LENGTH = 20
 # Names of labels and annotations of the first samples: 100,000 names of 600 bytes.
 MAX_HEADER_BYTES = 64 << 20
 # An empty list takes 2 bytes of text and 64 of memory.
@@ -54,16 +44,20 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 def pack(header: dict[str, Any], arrays: Arrays) -> bytes:
     """Return the bytes of a model file; header must be plain JSON values."""
     text = json.dumps({'format': FORMAT, 'version': VERSION, **header}, allow_nan=False)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_STORED) as archive:
-        archive.comment = b' ' * _SEAL_LENGTH
+
+    def write(archive: zipfile.ZipFile) -> None:
         archive.writestr(zipfile.ZipInfo(_HEADER), text.encode())
         for name, array in arrays.items():
-            # A fixed date, so that equal models make equal files.
-            with archive.open(zipfile.ZipInfo(f'{name}.npy'), 'w', force_zip64=True) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-    content = buffer.getvalue()[:-_SEAL_LENGTH]
-    return content + b'sha256=' + hashlib.sha256(content).hexdigest().encode()
+            write_array(archive, name, array)
+
+    return write_archive(write)
+
+
+def write_array(archive: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any]) -> None:
+    """Add an array to the archive of a model file."""
+    # A fixed date, so that equal models make equal files.
+    with archive.open(zipfile.ZipInfo(f'{name}.npy'), 'w', force_zip64=True) as member:
+        np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
@@ -72,17 +66,12 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     Raises:
         ModelFileError: or one of its kinds, when it is anything but a whole, unaltered model file.
     """
-    _check_seal(data)
-    _check_directory(data)
-    try:
-        return _read_archive(data)
-    except ModelFileError:
-        raise
-    except Exception as error:
-        # The parsers of zip, JSON and .npy raise errors of many kinds; whatever it is, the file
-        # is at fault.
-        raise CorruptModelError(
-            f'the model file is damaged: {str(error)[:200] or type(error).__name__}') from error
+    with open_archive(data) as archive:
+        header = _read_header(archive.read(_HEADER))
+        _check_header(header)
+        return header, {
+            member.filename.removesuffix('.npy'): read_array(archive.read(member))
+            for member in archive.infolist() if member.filename != _HEADER}
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -146,60 +135,6 @@ def _sync_folder(folder: str) -> None:
         os.close(handle)
 
 
-def _check_seal(data: bytes) -> None:
-    ours = f'"format": "{FORMAT}"'.encode() in data[:256]
-    seal = _SEAL.fullmatch(data[-_SEAL_LENGTH:])
-    if not data.startswith(b'PK') or seal is None and not ours:
-        raise ForeignModelError('this is not a model file of proemlc_ros; '
-                                'give a file that ProEMLC.save() has written')
-    digest = hashlib.sha256(memoryview(data)[:-_SEAL_LENGTH]).hexdigest().encode()
-    if seal is None or seal[1] != digest:
-        raise CorruptModelError('the model file is cut or altered (its checksum does not fit); '
-                                'use another copy of it')
-
-
-def _check_directory(data: bytes) -> None:
-    """Check the size of the list of parts, before zipfile makes an object of each.
-
-    Raises:
-        CorruptModelError: it is longer than any model has it.
-    """
-    end = data[-_END.size - _SEAL_LENGTH:-_SEAL_LENGTH]
-    magic, _, _, _, _, length, _, comment = (
-        _END.unpack(end) if len(end) == _END.size else (b'',) + (0,) * 7)
-    locator = data[-_END.size - _SEAL_LENGTH - _ZIP64_LOCATOR_LENGTH:][:4]
-    # Only files of 2 GiB and more, which a caller must allow, have a second list of parts.
-    if (magic != b'PK\x05\x06' or comment != _SEAL_LENGTH or length > _MAX_DIRECTORY
-            or locator == b'PK\x06\x07' and len(data) <= zipfile.ZIP64_LIMIT):
-        raise CorruptModelError('the model file is damaged: its list of parts does not end with '
-                                f'the checksum, or is longer than {_MAX_DIRECTORY} bytes')
-
-
-def _read_archive(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = archive.infolist()
-        _check_members(members, len(data))
-        header = _read_header(archive.read(_HEADER))
-        _check_header(header)
-        arrays = {member.filename.removesuffix('.npy'): _read_array(archive.read(member))
-                  for member in members if member.filename != _HEADER}
-    return header, arrays
-
-
-def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Check that the parts are stored as they are, one behind the other, in a file of a size.
-
-    Parts that lie over one another can add up to any number of bytes.
-    """
-    if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1
-           or member.file_size != member.compress_size for member in members):
-        raise CorruptModelError('the model file has compressed parts, which ours never have')
-    if sum(member.file_size for member in members) > size:
-        raise CorruptModelError('the parts of the model file are larger than the file itself')
-    if len({member.filename for member in members}) != len(members):
-        raise CorruptModelError('the model file has two parts of one name')
-
-
 def _read_header(text: bytes) -> Any:
     """Return the values of JSON text; never more than about ten times its size."""
     if len(text) > MAX_HEADER_BYTES:
@@ -235,7 +170,7 @@ def _check_header(header: Any) -> None:
                               f'reads up to {VERSION}; upgrade the package')
 
 
-def _read_array(data: bytes) -> np.ndarray[Any, Any]:
+def read_array(data: bytes) -> np.ndarray[Any, Any]:
     """Return an array from .npy bytes; unlike NumPy's own, never allocates beyond them."""
     stream = io.BytesIO(data)
     if np.lib.format.read_magic(stream) != (1, 0):

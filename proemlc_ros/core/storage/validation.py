@@ -9,7 +9,6 @@ nothing is allocated that the file does not hold itself.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -18,17 +17,19 @@ import numpy as np
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import check_rows
 from proemlc_ros.core.solving.recursive import PENDING
+from proemlc_ros.core.storage.checks import (
+    LARGEST_INTEGER,
+    check,
+    check_array,
+    check_integer,
+    check_names,
+    is_number,
+)
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
 from proemlc_ros.core.thresholds import CANDIDATES
 from proemlc_ros.core.unlearning import SampleFilter
 from proemlc_ros.errors import CorruptModelError, ModelTooLargeError, ParameterError
 
-# Largest value of an array: products of two stay in the range of the precision. M may be larger
-# where a model forgets faster than samples come.
-_LARGEST = {'<f8': 1e150, '<f4': 1e18}
-_LARGEST_OF_M = {'<f8': 1e250, '<f4': 1e32}
-# Integers above it are not exact as floating-point numbers.
-_LARGEST_INTEGER = 2 ** 53
 # Scaling leaves a feature alone that moves less than 1e-10 of its size.
 _LARGEST_FACTOR = 1e11
 # Weight of all samples together in a model that forgets; see solving/forgetting.py.
@@ -53,14 +54,14 @@ def check_model(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYT
         ModelTooLargeError: its settings ask for more memory than allowed.
     """
     options = _options(header)
-    _check_names(header['first_labels'], 'first_labels')
-    _check(isinstance(header.get('extra', {}), dict), 'extra is not an object')
+    check_names(header['first_labels'], 'first_labels')
+    check(isinstance(header.get('extra', {}), dict), 'extra is not an object')
     width, learner, warmup = header['width'], header['learner'], header['warmup']
     if width is not None:
-        _check_integer(width, 'width', 1)
-    _check(options.width in (None, width), 'width differs from that of the settings')
+        check_integer(width, 'width', 1)
+    check(options.width in (None, width), 'width differs from that of the settings')
     if learner is not None:
-        _check(width is not None, 'there are weights, but no width')
+        check(width is not None, 'there are weights, but no width')
         size = _check_layer(options, width, arrays)
         _check_learner(options, size, learner, arrays)
     else:
@@ -68,13 +69,13 @@ def check_model(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYT
     if warmup is not None:
         _check_warmup(options, width, learner, warmup, arrays)
     else:
-        _check(learner is not None or not options.needs_samples,
-               'the layer needs samples, but neither layer nor samples are there')
+        check(learner is not None or not options.needs_samples,
+              'the layer needs samples, but neither layer nor samples are there')
     return options
 
 
 def _options(header: dict[str, Any]) -> Options:
-    _check(isinstance(header['options'], dict), 'options is not an object')
+    check(isinstance(header['options'], dict), 'options is not an object')
     try:
         return Options.from_dict(header['options'])
     except ParameterError as error:
@@ -100,47 +101,47 @@ def _check_promise(options: Options, width: int, max_bytes: int) -> None:
 def _check_layer(options: Options, width: int, arrays: Arrays) -> int:
     """Check the arrays of the hidden layer and return the length of a hidden row."""
     kind = _dtype(options)
-    shift = _array(arrays, 'layer.shift', kind, (width,))
-    factor = _array(arrays, 'layer.factor', kind, (width,))
-    _check(bool(((factor > 0.0) & (factor <= _LARGEST_FACTOR)).all()),
-           'layer.factor is not between 0 and 1e11')
-    _check(options.scaling in ('standard', 'minmax') or not shift.any() and (factor == 1.0).all(),
-           'the layer scales its input, but the settings say that it does not')
+    shift = check_array(arrays, 'layer.shift', kind, (width,))
+    factor = check_array(arrays, 'layer.factor', kind, (width,))
+    check(bool(((factor > 0.0) & (factor <= _LARGEST_FACTOR)).all()),
+          'layer.factor is not between 0 and 1e11')
+    check(options.scaling in ('standard', 'minmax') or not shift.any() and (factor == 1.0).all(),
+          'the layer scales its input, but the settings say that it does not')
     if options.radial:
-        neurons = len(_array(arrays, 'layer.centres', kind, (None, width)))
-        _check(1 <= neurons <= options.hidden_size,
-               f'there are {neurons} centres for {options.hidden_size} neurons')
-        gamma = _array(arrays, 'layer.gamma', '<f8', (1,))
-        _check(gamma[0] > 0.0, 'layer.gamma is not above 0')
-        _check(options.whiten == ('layer.whitener' in arrays), 'the whitener is missing or extra')
+        neurons = len(check_array(arrays, 'layer.centres', kind, (None, width)))
+        check(1 <= neurons <= options.hidden_size,
+              f'there are {neurons} centres for {options.hidden_size} neurons')
+        gamma = check_array(arrays, 'layer.gamma', '<f8', (1,))
+        check(gamma[0] > 0.0, 'layer.gamma is not above 0')
+        check(options.whiten == ('layer.whitener' in arrays), 'the whitener is missing or extra')
         if options.whiten:
-            _array(arrays, 'layer.whitener', kind, (neurons, neurons))
+            check_array(arrays, 'layer.whitener', kind, (neurons, neurons))
     else:
         neurons = options.hidden_size
-        _array(arrays, 'layer.weights', kind, (width, neurons))
-        _array(arrays, 'layer.offset', kind, (neurons,))
+        check_array(arrays, 'layer.weights', kind, (width, neurons))
+        check_array(arrays, 'layer.offset', kind, (neurons,))
     return neurons + options.direct_links * width + options.bias
 
 
 def _check_learner(options: Options, size: int, learner: Any, arrays: Arrays) -> None:
-    _check(isinstance(learner, dict), 'learner is not an object')
+    check(isinstance(learner, dict), 'learner is not an object')
     labels, counts = learner['labels'], learner['counts']
-    _check_names(labels, 'labels')
-    samples = _check_integer(learner['samples'], 'samples')
-    _check(isinstance(counts, list) and len(counts) == len(labels),
-           'there is not one count per label')
+    check_names(labels, 'labels')
+    samples = check_integer(learner['samples'], 'samples')
+    check(isinstance(counts, list) and len(counts) == len(labels),
+          'there is not one count per label')
     for count in counts:
-        _check(_check_integer(count, 'counts') <= samples, 'a label has more samples than all')
-    _check_integer(learner['steps'], 'steps')
-    _check(_is_number(learner['mass']), 'mass is not a finite number')
+        check(check_integer(count, 'counts') <= samples, 'a label has more samples than all')
+    check_integer(learner['steps'], 'steps')
+    check(is_number(learner['mass']), 'mass is not a finite number')
     scale = learner['scale']
-    _check(_is_number(scale) and (_SCALES[0] <= scale <= _SCALES[1]), 'scale is out of range')
-    _check(scale == 1.0 or options.forgetting < 1.0, 'scale is not 1 in a model that keeps all')
+    check(is_number(scale) and (_SCALES[0] <= scale <= _SCALES[1]), 'scale is out of range')
+    check(scale == 1.0 or options.forgetting < 1.0, 'scale is not 1 in a model that keeps all')
     _check_matrix(options, size, arrays)
-    _array(arrays, 'beta', _dtype(options), (size, len(labels) + 1))
-    _array(arrays, 'last_sum', _dtype(options), (size,))
+    check_array(arrays, 'beta', _dtype(options), (size, len(labels) + 1))
+    check_array(arrays, 'last_sum', _dtype(options), (size,))
     if options.forgetting < 1.0:
-        _array(arrays, 'prior', '<f8', (size,))
+        check_array(arrays, 'prior', '<f8', (size,))
     _check_thresholds(options, len(labels), arrays)
     _check_sample_filter(arrays)
 
@@ -150,141 +151,97 @@ def _check_matrix(options: Options, size: int, arrays: Arrays) -> None:
 
     No entry of a positive definite matrix is larger than the largest of its diagonal.
     """
-    matrix = _array(arrays, 'matrix', _dtype(options), (size * (size + 1) // 2,))
-    pending = _array(arrays, 'pending', _dtype(options), (size, None))
-    _check(pending.shape[1] <= PENDING, f'pending has more than {PENDING} columns')
+    matrix = check_array(arrays, 'matrix', _dtype(options), (size * (size + 1) // 2,))
+    pending = check_array(arrays, 'pending', _dtype(options), (size, None))
+    check(pending.shape[1] <= PENDING, f'pending has more than {PENDING} columns')
     places = np.arange(size)
     diagonal = matrix[places * size - places * (places - 1) // 2].astype(np.float64)
     largest = float(np.abs(matrix).max())
-    _check(largest <= (1.0 + _ROUNDING) * float(diagonal.max()), 'matrix is not definite')
+    check(largest <= (1.0 + _ROUNDING) * float(diagonal.max()), 'matrix is not definite')
     diagonal -= np.square(pending, dtype=np.float64).sum(axis=1)
-    _check(float(diagonal.min()) >= -_ROUNDING * largest, 'matrix is not definite')
+    check(float(diagonal.min()) >= -_ROUNDING * largest, 'matrix is not definite')
 
 
 def _check_thresholds(options: Options, labels: int, arrays: Arrays) -> None:
     for name in ('gain', 'errors'):
-        _array(arrays, f'thresholds.{name}', '<f8', (2, len(CANDIDATES)))
-    numbers = _array(arrays, 'thresholds.numbers', '<f8', (4,))
+        check_array(arrays, f'thresholds.{name}', '<f8', (2, len(CANDIDATES)))
+    numbers = check_array(arrays, 'thresholds.numbers', '<f8', (4,))
     _, observed, threshold, at_least = numbers.tolist()
-    _check(0.0 <= observed <= _LARGEST_INTEGER and observed.is_integer(),
-           'the number of observed samples is not a count')
-    _check(-1.0 <= threshold <= 1.0 and at_least in (0.0, 1.0),
-           f'the decision rule is {threshold:g} and {at_least:g}')
-    _check(options.threshold != 'zero' or threshold == at_least == 0.0,
-           'a threshold was learnt, but the settings say zero')
-    scores = _array(arrays, 'thresholds.scores', '<f8', (None, None), unknown=True)
-    present = _array(arrays, 'thresholds.present', '<f4', scores.shape)
-    _check(scores.shape[1] <= labels and len(scores) <= observed,
-           f'there are scores of shape {scores.shape} for {labels} labels')
-    _check(bool(np.isin(present, (0.0, 1.0)).all()), 'thresholds.present has more than 0 and 1')
+    check(0.0 <= observed <= LARGEST_INTEGER and observed.is_integer(),
+          'the number of observed samples is not a count')
+    check(-1.0 <= threshold <= 1.0 and at_least in (0.0, 1.0),
+          f'the decision rule is {threshold:g} and {at_least:g}')
+    check(options.threshold != 'zero' or threshold == at_least == 0.0,
+          'a threshold was learnt, but the settings say zero')
+    scores = check_array(arrays, 'thresholds.scores', '<f8', (None, None), unknown=True)
+    present = check_array(arrays, 'thresholds.present', '<f4', scores.shape)
+    check(scores.shape[1] <= labels and len(scores) <= observed,
+          f'there are scores of shape {scores.shape} for {labels} labels')
+    check(bool(np.isin(present, (0.0, 1.0)).all()), 'thresholds.present has more than 0 and 1')
 
 
 def _check_sample_filter(arrays: Arrays) -> None:
-    places = _array(arrays, 'ledger.places', '<u4', (None,)).astype(np.int64)
-    counts = _array(arrays, 'ledger.counts', '<u2', places.shape)
-    _check(bool((np.diff(places) > 0).all()), 'the places of the sample filter are not in order')
-    _check(not len(places) or int(places[-1]) < len(SampleFilter().counts),
-           'a place of the sample filter is beyond its size')
-    _check(bool(counts.all()), 'the sample filter counts zero samples')
+    places = check_array(arrays, 'ledger.places', '<u4', (None,)).astype(np.int64)
+    counts = check_array(arrays, 'ledger.counts', '<u2', places.shape)
+    check(bool((np.diff(places) > 0).all()), 'the places of the sample filter are not in order')
+    check(not len(places) or int(places[-1]) < len(SampleFilter().counts),
+          'a place of the sample filter is beyond its size')
+    check(bool(counts.all()), 'the sample filter counts zero samples')
 
 
 def _check_warmup(options: Options, width: int | None, learner: Any, warmup: Any,
                   arrays: Arrays) -> None:
-    _check(isinstance(warmup, dict), 'warmup is not an object')
-    _check(options.needs_samples, 'samples are kept for a layer that needs none')
-    needed, kept = warmup['needed'], _check_integer(warmup['kept'], 'kept')
-    _check(kept < _check_integer(needed, 'needed', 1), f'{kept} of {needed} samples are kept')
-    _check((learner is not None) == (kept > 0), 'samples are kept, but not learnt')
+    check(isinstance(warmup, dict), 'warmup is not an object')
+    check(options.needs_samples, 'samples are kept for a layer that needs none')
+    needed, kept = warmup['needed'], check_integer(warmup['kept'], 'kept')
+    check(kept < check_integer(needed, 'needed', 1), f'{kept} of {needed} samples are kept')
+    check((learner is not None) == (kept > 0), 'samples are kept, but not learnt')
     annotations, sparse = warmup['annotations'], warmup['sparse']
-    _check(isinstance(annotations, list) and len(annotations) == kept,
-           'there is not one annotation per sample')
-    _check(isinstance(sparse, bool), 'sparse is neither true nor false')
+    check(isinstance(annotations, list) and len(annotations) == kept,
+          'there is not one annotation per sample')
+    check(isinstance(sparse, bool), 'sparse is neither true nor false')
     if learner is None or width is None:
         return
     shown: Counter[str] = Counter()
     for annotation in annotations:
         shown.update(_check_annotation(annotation, set(learner['labels'])))
-    _check(learner['samples'] == kept, 'not all of the kept samples are learnt')
-    _check([shown[name] for name in learner['labels']] == learner['counts'],
-           'the counts of the labels differ from the annotations kept')
+    check(learner['samples'] == kept, 'not all of the kept samples are learnt')
+    check([shown[name] for name in learner['labels']] == learner['counts'],
+          'the counts of the labels differ from the annotations kept')
     kind = _dtype(options)
     if sparse:
         _check_sparse(kept, width, kind, arrays)
     else:
-        check_rows(_array(arrays, 'warmup.rows', kind, (kept, width)), width, options.dtype)
+        check_rows(check_array(arrays, 'warmup.rows', kind, (kept, width)), width, options.dtype)
 
 
 def _check_annotation(annotation: Any, known: set[str]) -> list[str]:
     """Check a kept annotation and return the labels that it shows."""
-    _check(isinstance(annotation, list) and len(annotation) == 3, 'an annotation has no 3 parts')
+    check(isinstance(annotation, list) and len(annotation) == 3, 'an annotation has no 3 parts')
     present, absent, complete = annotation
-    _check_names(present, 'present')
-    _check_names(absent, 'absent')
-    _check(isinstance(complete, bool), 'complete is neither true nor false')
-    _check(known.issuperset(present) and (complete or known.issuperset(absent)),
-           'an annotation names a label that is not known')
-    _check(not set(present) & set(absent), 'a label is both present and absent')
+    check_names(present, 'present')
+    check_names(absent, 'absent')
+    check(isinstance(complete, bool), 'complete is neither true nor false')
+    check(known.issuperset(present) and (complete or known.issuperset(absent)),
+          'an annotation names a label that is not known')
+    check(not set(present) & set(absent), 'a label is both present and absent')
     return list(present)
 
 
 def _check_sparse(kept: int, width: int, kind: str, arrays: Arrays) -> None:
     """Check kept rows in CSR form, with sorted indices."""
-    values = _array(arrays, 'warmup.data', kind, (None,))
-    indices = _array(arrays, 'warmup.indices', ('<i4', '<i8'), values.shape).astype(np.int64)
-    ends = _array(arrays, 'warmup.indptr', ('<i4', '<i8'), (kept + 1,)).astype(np.int64)
+    values = check_array(arrays, 'warmup.data', kind, (None,))
+    indices = check_array(arrays, 'warmup.indices', ('<i4', '<i8'), values.shape).astype(np.int64)
+    ends = check_array(arrays, 'warmup.indptr', ('<i4', '<i8'), (kept + 1,)).astype(np.int64)
     lengths = np.diff(ends)
-    _check(ends[0] == 0 and ends[-1] == len(values) and bool((lengths >= 0).all()),
-           'the rows of the kept samples do not add up')
-    _check(bool(((indices >= 0) & (indices < width)).all()), 'a kept sample has more features')
+    check(ends[0] == 0 and ends[-1] == len(values) and bool((lengths >= 0).all()),
+          'the rows of the kept samples do not add up')
+    check(bool(((indices >= 0) & (indices < width)).all()), 'a kept sample has more features')
     places = np.repeat(np.arange(kept), lengths) * width + indices
-    _check(bool((np.diff(places) > 0).all()), 'a kept sample has its features out of order')
+    check(bool((np.diff(places) > 0).all()), 'a kept sample has its features out of order')
     check_rows(values[np.newaxis] if len(values) else np.zeros((1, 1)), None,
                'float64' if kind == '<f8' else 'float32')
 
 
-def _array(arrays: Arrays, name: str, kind: str | tuple[str, ...],
-           shape: tuple[int | None, ...], unknown: bool = False) -> np.ndarray[Any, Any]:
-    """Return an array of that type and shape; None: any length; unknown: -inf is allowed."""
-    array = arrays[name]
-    kinds = (kind,) if isinstance(kind, str) else kind
-    _check(array.dtype.str in kinds, f'{name} is of type {array.dtype}')
-    _check(array.ndim == len(shape) and all(
-        wanted in (None, length) for wanted, length in zip(shape, array.shape)),
-        f'{name} has the shape {array.shape}')
-    if array.dtype.kind == 'f' and array.size:
-        low, high = float(array.min()), float(array.max())
-        limit = (_LARGEST_OF_M if name == 'matrix' else _LARGEST)[array.dtype.str]
-        if unknown and low == -math.inf:
-            low = 0.0
-        # NaN fails the comparison as well; min() and max() pass it on.
-        _check(-limit <= low and high <= limit, f'{name} has NaN, infinite or huge values')
-    return array
-
-
-def _check_names(names: Any, what: str) -> None:
-    """Check names of labels; those of older files may break the present rule for names."""
-    _check(isinstance(names, list), f'{what} is not a list')
-    for name in names:
-        _check(isinstance(name, str), f'{what} holds {str(name)[:40]!r}, which is not text')
-        name.encode()  # A lone surrogate is a ValueError.
-    _check(len(set(names)) == len(names), f'{what} holds a name twice')
-
-
-def _check_integer(value: Any, what: str, low: int = 0) -> int:
-    _check(type(value) is int and low <= value <= _LARGEST_INTEGER,
-           f'{what} is {str(value)[:40]}')
-    return int(value)
-
-
-def _is_number(value: Any) -> bool:
-    # Python compares integers of any size.
-    return type(value) in (int, float) and abs(value) <= _LARGEST['<f8']
-
-
 def _dtype(options: Options) -> str:
     return np.dtype(options.dtype).str
-
-
-def _check(condition: bool, text: str) -> None:
-    if not condition:
-        raise CorruptModelError(f'the parts of the model do not fit together: {text}')
