@@ -12,16 +12,17 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
 from rosbags.rosbag2 import reader as rosbags_reader
 from rosbags.rosbag2 import storage_mcap
 
 from proemlc_ros.errors import BagError
 
-# The library that rosbags uses: of Python itself, or a backport.
+# The libraries that rosbags brings with it; zstd is that of Python itself, or a backport.
+lz4: Any = import_module('lz4.frame')
 zstd: Any = getattr(storage_mcap, 'zstd', None)
 
 MEGABYTE = 1 << 20
@@ -131,7 +132,7 @@ class BoundedFile(AbstractContextManager['BoundedFile']):
 def bound_rosbags() -> None:
     """Make rosbags unpack within limits, in this process."""
     storage_mcap.DECOMPRESSORS['lz4'] = lambda data, stated: unpack(
-        LZ4FrameDecompressor(), data, _chunk_limit(data, stated))
+        lz4.LZ4FrameDecompressor(), data, _chunk_limit(data, stated))
     if zstd is not None:  # Else it is a version of rosbags from before 0.11.
         storage_mcap.DECOMPRESSORS['zstd'] = lambda data, stated: unpack(
             zstd.ZstdDecompressor(), data, _chunk_limit(data, stated))
