@@ -69,7 +69,7 @@ setup(
         *files_below('config'),
     ],
     python_requires='>=3.10',
-    install_requires=['setuptools', 'numpy>=1.26', 'scipy>=1.11', 'rosbags>=0.10', 'PyYAML>=5.4'],
+    install_requires=['setuptools', 'numpy>=1.26', 'scipy>=1.11', 'rosbags>=0.11', 'PyYAML>=5.4'],
     extras_require={
         'jazzy': [f'ros-jazzy-{name}' for name in ROS_WHEELS],
         'kilted': [f'ros-kilted-{name}' for name in ROS_WHEELS],
