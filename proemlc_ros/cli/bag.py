@@ -78,7 +78,7 @@ def _make(args: argparse.Namespace) -> int:
     with ProgressBar(len(order), data.name) as bar:
         made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate)
     show(f'{args.output}: {counted(made, "sample")} of {data.name}, {counted(count, "label")}, '
-          f'{"+".join(map(str, sizes))}')
+         f'{"+".join(map(str, sizes))}')
     return 0
 
 

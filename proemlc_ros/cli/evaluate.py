@@ -121,7 +121,7 @@ def _show(results: list[EvaluationResult]) -> None:
     for result in results:
         losses = [point.loss for point in result.curve]
         show(f'\n{result.name}: Hamming loss over the stream, highest '
-              f'{max(losses, default=0.0):.3f}')
+             f'{max(losses, default=0.0):.3f}')
         show(f'  {sparkline(losses)}')
         show(text_table(*label_table(result)))
         for note in result.notes:

@@ -85,9 +85,9 @@ def show_model(path: Path, key_file: Path | None = None) -> None:
     show(f'{path}: model, {os.path.getsize(path):,} bytes, {signature.value}')
     extractor = model.extra.get('extractor') or 'not stated'
     show(f'  {counted(model.samples, "sample")} learnt of {model.width or "unknown"} values, '
-          f'made by: {extractor}')
+         f'made by: {extractor}')
     show('  ' + ', '.join(f'{name} {value}' for name, value in options.items()
-                           if value is not None))
+                          if value is not None))
     counts = model.counts
     highest = max(counts, default=0) or 1
     rows = [[label, count, '█' * round(_BAR * count / highest)]
@@ -109,7 +109,7 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
         duration = (bag.end - bag.start) / 1e9
         kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'bag'
         show(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
-              f'{counted(bag.count, "message")}, {duration:,.3f} s')
+             f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
             show(f'  from {_date(bag.start)} to {_date(bag.end)}')
         show(text_table(['topic', 'type', 'messages', 'readable'], [
@@ -152,7 +152,7 @@ def show_history(history: LabelHistory) -> None:
     """Print the labels over the length of a bag."""
     if history.annotations:
         show(f'\n{counted(history.annotations, "annotation")}, {history.incomplete} of them '
-              f'incomplete; {counted(len(history.bins), "label")}')
+             f'incomplete; {counted(len(history.bins), "label")}')
         show(text_table(
             ['label', 'first [s]', 'shown', 'over time'],
             [[label, (history.first[label] - history.start) / 1e9, sum(bins),

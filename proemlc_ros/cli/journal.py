@@ -60,8 +60,8 @@ def _check(args: argparse.Namespace) -> int:
     proven = sum(file.proven for file in report.files)
     unprovable = sum(file.unprovable for file in report.files)
     show(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
-          f'{report.last}; {proven} entries proven, {unprovable} of an earlier version without '
-          'a proof')
+         f'{report.last}; {proven} entries proven, {unprovable} of an earlier version without '
+         'a proof')
     for name, position in report.snapshots.items():
         show(f'{name}: whole, holds the entries up to {position}')
     problems = list(report.problems)
@@ -72,7 +72,7 @@ def _check(args: argparse.Namespace) -> int:
         show(f'damaged: {problem}')
     if problems:
         show("'proemlc journal repair' keeps what proves itself, as the classifier does when it "
-              'starts')
+             'starts')
     return 1 if problems else 0
 
 
@@ -105,8 +105,8 @@ def _compact(args: argparse.Namespace) -> int:
         durable = _resumed(directory, journal)
         durable.compact()
         show(f'{args.directory}: journal {before / 1e6:.2f} MB before, '
-              f'{journal.size / 1e6:.2f} MB after; the snapshots hold the entries up to '
-              f'{durable.position}')
+             f'{journal.size / 1e6:.2f} MB after; the snapshots hold the entries up to '
+             f'{durable.position}')
         journal.close()
     return 0
 

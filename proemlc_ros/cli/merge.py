@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     # Undo stack, journal position and the like belong to the node that saved the first file.
     merged.save(args.output, extra={'extractor': merged.extra.get('extractor', '')})
     show(f'{args.output}: {counted(len(args.models), "model")}, '
-          f'{counted(merged.samples, "sample")}, {counted(len(merged.labels), "label")}')
+         f'{counted(merged.samples, "sample")}, {counted(len(merged.labels), "label")}')
     return 0
 
 

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
                            args.finished)
     for task, error in results.failures.items():
         show(f'proemlc: {task.method} failed on fold {task.fold} of {task.source.name}: {error}',
-              stream=sys.stderr)
+             stream=sys.stderr)
     if not results.records:
         raise DataSetError(f'{args.out / "runs.jsonl"} holds no run of this experiment' + (
             '; leave --finished out to run it' if args.finished else ''))

@@ -72,5 +72,5 @@ def run(args: argparse.Namespace) -> int:
     for cause, count in sorted(total.rejects.items()):
         show(f'rejected {count}: {cause}')
     show(f'{args.output}: {counted(model.samples, "sample")} from '
-          f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
+         f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
     return 0

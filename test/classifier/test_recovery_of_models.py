@@ -241,4 +241,3 @@ def test_names_of_an_earlier_rule_are_learnt_again_as_they_were(opened, folder, 
     assert again.model.learner.labels == [name + name, 'plate', 'fork', name]
     again.undo()
     assert again.model.learner.labels == [name + name, 'plate', 'fork']
-

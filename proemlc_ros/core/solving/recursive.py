@@ -95,8 +95,9 @@ class RecursiveRidge:
         Raises:
             TooLargeError: before anything has changed.
         """
-        # M has lost its definiteness where a leverage is clearly below zero.
-        if not -0.1 < leverage <= self._largest:
+        # M has lost its definiteness where a leverage is clearly below zero. Without ridge, as in
+        # the paper's formulas, a pseudo-inverse may begin so.
+        if not (-0.1 if self.ridge else -math.inf) < leverage <= self._largest:
             raise TooLargeError(f'the leverage of the sample is {leverage:g}, beyond what the '
                                 'precision can hold; scale the features or raise the ridge')
 
