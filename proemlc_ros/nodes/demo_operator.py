@@ -93,6 +93,10 @@ class DemoOperator(Node, RunnableNode):
 
     async def _err_and_undo(self, step: Step) -> None:
         """Annotate wrongly, undo it, and compare the scores before and after."""
+        # A prediction may be heard before the features that it is about.
+        deadline = time.monotonic() + SILENCE
+        while step.picture.number not in self._vectors and time.monotonic() < deadline:
+            await self._change_or_tick()
         before = await self._scores(step)
         await self._annotate.call_async(self._annotation(step))
         during = await self._scores(step)
@@ -124,6 +128,7 @@ class DemoOperator(Node, RunnableNode):
             self._warmed_up['features'] = True
         else:
             self._vectors[number] = message
+        self._wake()
 
     def _on_prediction(self, message: Prediction) -> None:
         self._last_prediction = time.monotonic()
