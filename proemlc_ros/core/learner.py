@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The learner behind ProEMLC: a fixed hidden layer, the recursion, labels and thresholds."""
+"""The learner behind ProEMLC: a fixed hidden layer, the recursion, labels and decision."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.deciding.decider import Decider
+from proemlc_ros.core.deciding.decision import Decision
+from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
@@ -16,7 +19,6 @@ from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector
 
 if TYPE_CHECKING:
@@ -65,7 +67,8 @@ class LearnerState(NamedTuple):
 
     ridge: RecursiveRidge
     labels: LabelColumns
-    thresholds: Thresholds
+    decider: Decider
+    reservoir: Reservoir
     sample_filter: SampleFilter
     samples: int
     mass: float
@@ -91,7 +94,8 @@ class Learner:
         self.layer = layer
         self.labels = LabelColumns()
         self.ridge = _make_ridge(options, layer.size)
-        self.thresholds = Thresholds(options.threshold, options.forgetting)
+        self.decider = Decider(options.threshold)
+        self.reservoir = Reservoir(options.forgetting)
         self.sample_filter = SampleFilter()
         self.samples = 0
         # Sum of |neurons|^2 over the learnt samples: how much the layer answers to known input.
@@ -115,16 +119,18 @@ class Learner:
 
     def learn_one(self, vector: Array, annotation: SampleLabels) -> None:
         """Learn one dense sample."""
-        self.learn_hidden(self.cached_sample(vector), annotation)
-        self.sample_filter.add(checksum_of_vector(vector, annotation.complete))
+        checksum = checksum_of_vector(vector, annotation.complete)
+        self.learn_hidden(self.cached_sample(vector), annotation, checksum)
+        self.sample_filter.add(checksum)
 
-    def learn_hidden(self, sample: CachedSample, annotation: SampleLabels,
+    def learn_hidden(self, sample: CachedSample, annotation: SampleLabels, checksum: int,
                      recorder: PrequentialRecorder | None = None) -> None:
         """Learn one sample, except for its entry in the sample filter.
 
         Args:
             sample: with its hidden row.
             annotation: its labels.
+            checksum: of the sample.
             recorder: gets the prediction from before the sample is learnt.
 
         Raises:
@@ -136,17 +142,24 @@ class Learner:
         self.grow(annotation.named)
         scores = sample.outputs(self.ridge)
         if recorder is not None:
-            recorder.record(self, known, scores, leverage, sample.hidden)
+            recorder.record(self, known, sample)
         targets = self.targets(annotation)
         residual = self.residual(annotation, targets, scores)
-        if self.thresholds.learns and (annotation.complete or annotation.named):
-            self.thresholds.observe(self.threshold_scores(annotation, targets, scores),
-                                    targets[1:] > 0.0)
         sample.forget()
         self.ridge.update(gain, leverage, residual)
+        if self.reservoir.accepts(checksum, self.samples):
+            self.reservoir.add(self.kept_sample(checksum, sample.hidden, targets, annotation))
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
         self.last_sum = sample.hidden
+        self.decider.advance(self)
+
+    def kept_sample(self, checksum: int, hidden: Array, targets: Array,
+                    annotation: SampleLabels) -> KeptSample:
+        """Return a sample about to be counted as the reservoir keeps it; targets: of outputs."""
+        own = self.layer.own_neuron(hidden)
+        return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8), annotation.complete, own,
+                          self.samples if self.options.forgetting < 1.0 else 0, 1)
 
     def targets(self, annotation: SampleLabels) -> Array:
         """Return the target of each output (step 1 of the paper); 0: unknown or neutral."""
@@ -168,13 +181,6 @@ class Learner:
             residual[1:][targets[1:] == 0.0] = 0.0
         return residual
 
-    def threshold_scores(self, annotation: SampleLabels, targets: Array, scores: Array) -> Array:
-        """Return scores to find thresholds from: -inf for unknown targets and labels not seen."""
-        usable: Array = scores[1:] + self.labels.handicap
-        if not annotation.complete:
-            usable[targets[1:] == 0.0] = -np.inf
-        return usable
-
     def count(self, annotation: SampleLabels, step: int) -> None:
         """Count a sample and its labels; step -1: no longer."""
         self.samples += step
@@ -189,6 +195,7 @@ class Learner:
             if name not in self.labels.columns:
                 self.ridge.add_output(self._recalibration())
                 self.labels.add(name)
+                self.decider.add_labels(len(self.labels))
                 if self._cached is not None:
                     self._cached.forget_outputs()
 
@@ -203,10 +210,22 @@ class Learner:
     def remove_label(self, name: str) -> None:
         """Forget a label."""
         self.forget_cached()
-        self.thresholds.settle()
-        self.ridge.remove_output(self.labels.remove(name))
+        column = self.labels.remove(name)
+        self.ridge.remove_output(column)
+        self.reservoir.remove_label(column - 1)
+        self.decider.remove_label(column - 1)
 
     # ----- whole -----
+
+    @property
+    def decision(self) -> Decision:
+        """How scores become probabilities and labels."""
+        return self.decider.decision
+
+    @property
+    def usual_mass(self) -> float:
+        """|neurons|^2 of a learnt sample on average; 0: it does not tell anything."""
+        return self.mass / self.samples if self.layer.radial and self.samples else 0.0
 
     def forget_cached(self) -> None:
         """Drop the cached sample, since the weights have changed."""
@@ -221,13 +240,14 @@ class Learner:
 
     def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
-        return LearnerState(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),
-                            self.sample_filter.copy(), self.samples, self.mass, self.last_sum)
+        return LearnerState(self.ridge.copy(), self.labels.copy(), self.decider.copy(),
+                            self.reservoir.copy(), self.sample_filter.copy(), self.samples,
+                            self.mass, self.last_sum)
 
     def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""
-        (self.ridge, self.labels, self.thresholds, self.sample_filter, self.samples, self.mass,
-         self.last_sum) = state
+        (self.ridge, self.labels, self.decider, self.reservoir, self.sample_filter, self.samples,
+         self.mass, self.last_sum) = state
         self.forget_cached()
 
     def copy(self) -> Learner:
@@ -241,7 +261,7 @@ class Learner:
         """The memory of the arrays."""
         layer = sum(array.nbytes for array in self.layer.arrays().values())
         return (layer + self.ridge.memory_bytes + self.sample_filter.counts.nbytes
-                + self.buffer.nbytes)
+                + self.buffer.nbytes + self.reservoir.memory_bytes)
 
 
 def _make_ridge(options: Options, size: int) -> RecursiveRidge:

@@ -8,7 +8,7 @@ from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.warmup import WarmUp
-from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learner import CachedSample, Learner
 from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
@@ -92,10 +92,8 @@ class ModelState:
         if self.learner is None:
             recorder.record_nothing(len(self.labels))
         else:
-            hidden = self.learner.layer.rows(row)[0]
-            _, leverage = self.learner.ridge.gain(hidden)
-            recorder.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
-                            leverage, hidden)
+            recorder.record(self.learner, len(self.labels),
+                            CachedSample(b'', self.learner.layer.rows(row)[0].copy()))
         self.learn(row, [annotation])
 
     def unlearn(self, rows: Rows, annotations: list[SampleLabels],

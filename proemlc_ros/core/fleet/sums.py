@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
@@ -18,7 +19,6 @@ from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels, check_samples
 from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.unlearning import SampleFilter, checksums_of_rows
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
@@ -41,7 +41,7 @@ class PartialSums:
     evidence: Array  # (size, labels)
     absent_sum: Array  # (size,)
     prior: Array  # (size,), the ridge
-    thresholds: Thresholds
+    reservoir: Reservoir
     sample_filter: SampleFilter
     samples: int = 0
     mass: float = 0.0
@@ -59,7 +59,7 @@ class PartialSums:
         size = layer.size
         return cls(options, layer, LabelColumns(), np.zeros((size, size), order='F'),
                    np.zeros((size, 0), order='F'), np.zeros(size),
-                   np.full(size, options.ridge), Thresholds(options.threshold), SampleFilter())
+                   np.full(size, options.ridge), Reservoir(), SampleFilter())
 
     @classmethod
     def of(cls, learner: Learner) -> PartialSums:
@@ -78,7 +78,7 @@ class PartialSums:
         absent_sum = -target_sums[:, 0]
         return cls(learner.options, learner.layer, learner.labels.copy(), gram,
                    target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior,
-                   learner.thresholds.copy(), learner.sample_filter.copy(), learner.samples,
+                   learner.reservoir.copy(), learner.sample_filter.copy(), learner.samples,
                    learner.mass)
 
     def add(self, X: object, labels: object, absent: object = None,
@@ -110,9 +110,23 @@ class PartialSums:
         self.evidence += hidden.T @ weights
         completes = [annotation.complete for annotation in annotations]
         self.absent_sum += hidden[completes].sum(axis=0)
-        self.sample_filter.add_all(checksums_of_rows(rows, completes))
+        checksums = checksums_of_rows(rows, completes)
+        self.sample_filter.add_all(checksums)
+        self._keep(hidden, weights, completes, checksums)
         self.samples += len(annotations)
         self.mass += sum(map(self.layer.mass, hidden))
+
+    def _keep(self, hidden: Array, weights: Array, completes: list[bool],
+              checksums: list[int]) -> None:
+        """Keep some samples; weights: what each says about each label."""
+        for place in self.reservoir.accepted(checksums, 0):
+            targets = np.sign(weights[place]).astype(np.int8)
+            if completes[place]:
+                targets[targets == 0] = -1
+            row = hidden[place]
+            self.reservoir.add(KeptSample(
+                checksums[place], row.astype(np.float32), targets, completes[place],
+                self.layer.own_neuron(row), 0, 1))
 
     def _add_labels(self, names: Iterable[str]) -> None:
         for name in names:
@@ -135,7 +149,8 @@ class PartialSums:
         self.evidence[:, np.array(columns, dtype=int) - 1] += other.evidence
         for name, count in zip(other.labels.names, other.labels.counts):
             self.labels.count(name, count)
-        self.thresholds.merge(other.thresholds)
+        self.reservoir.merge(other.reservoir, [column - 1 for column in columns],
+                             len(self.labels))
         self.gram += other.gram
         self.absent_sum += other.absent_sum
         np.maximum(self.prior, other.prior, out=self.prior)
@@ -161,8 +176,10 @@ class PartialSums:
         if isinstance(learner.ridge, ForgettingRidge):
             learner.ridge.prior = self.prior.copy()
         learner.labels, learner.samples = self.labels.copy(), self.samples
-        learner.mass, learner.thresholds = self.mass, self.thresholds.copy()
+        learner.mass, learner.reservoir = self.mass, self.reservoir.copy()
         learner.sample_filter = self.sample_filter.copy()
+        learner.decider.add_labels(len(learner.labels))
+        learner.decider.fit_now(learner)
         return learner
 
 
