@@ -16,10 +16,10 @@ Mask = npt.NDArray[np.bool_]
 Targets = npt.NDArray[np.int8]
 
 # The curve before there is evidence: p = 1 / (1 + exp(-(slope score + offset))). Targets are -1
-# and 1, so that a score half way between them is as likely right as wrong.
-PRIOR = 3.0, 0.0
+# and 1; a ridge pulls the scores of the few that show a label down, so that -0.1 is half way.
+PRIOR = 5.0, 0.5
 # Precision of that prior, and of the common curve as prior of a label's own.
-_COMMON_PRECISION = 4.0, 4.0
+_COMMON_PRECISION = 6.0, 6.0
 _LABEL_PRECISION = 4.0, 2.0
 # Scores are counted in bins, so that the cost of a fit hardly depends on the samples.
 _LIMIT, _BINS = 2.0, 80

@@ -19,6 +19,7 @@ BY_PROBABILITY = ('expected_f1', 'probable')
 EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
+_LOSS, _EARLY_LOSS = 0.07, 0.2
 # Samples without labels are an exception where they are rarer than this share of what independent
 # labels would leave without one.
 _RARE = 0.5
@@ -32,13 +33,14 @@ class Decision(NamedTuple):
     at_least: int  # 1: the best label is predicted where none is above the threshold
     empty: float  # how likely no label is, compared with what independent labels say
     exclusive: bool  # no sample shows more than one label
+    tolerance: float  # share of the expected F1 that fewer labels may cost
     calibration: Calibration
 
     @classmethod
     def prior(cls, rule: str) -> Decision:
         """Return the decision without evidence: at least one label, except for the paper's."""
         return cls(rule, EVEN if rule in BY_PROBABILITY else 0.0, int(rule != 'zero'), 0.0,
-                   False, Calibration.prior())
+                   False, _tolerance(0.0), Calibration.prior())
 
     @property
     def by_probability(self) -> bool:
@@ -66,12 +68,12 @@ class Decision(NamedTuple):
             return decide(scores, self.threshold, self.at_least)
         if self.rule == 'probable' or not scores.shape[1]:
             return decide(probabilities, EVEN, self.at_least) & (probabilities > 0.0)
-        return best_sets(probabilities, self.empty, self.exclusive)
+        return best_sets(probabilities, self.empty, self.exclusive, self.tolerance)
 
     def columns(self, scores: Array, probabilities: Array) -> list[int]:
         """Return the predicted labels of one sample (labels,), best first."""
         if self.rule == 'expected_f1':
-            return best_set(probabilities, self.empty, self.exclusive)
+            return best_set(probabilities, self.empty, self.exclusive, self.tolerance)
         values = probabilities if self.by_probability else scores
         columns: list[int] = (values > self.threshold).nonzero()[0].tolist()
         if not columns and self.at_least and len(values):
@@ -116,7 +118,7 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64]) ->
     empty = _weight_of_empty(calibration, scores, evidence)
     exclusive = bool(((evidence.targets > 0).sum(axis=1) <= 1).all())
     at_least = int(empty < _RARE)
-    prior = Decision(rule, EVEN, at_least, empty, exclusive, calibration)
+    prior = Decision(rule, EVEN, at_least, empty, exclusive, _tolerance(len(scores)), calibration)
     if rule in BY_PROBABILITY:
         return prior
     if rule == 'zero':
@@ -126,6 +128,14 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64]) ->
                             at_least).threshold
     trust = len(scores) / (len(scores) + _HALF_TRUSTED)
     return prior._replace(threshold=threshold * trust)
+
+
+def _tolerance(samples: float) -> float:
+    """Return which share of the expected F1 may be lost to fewer errors.
+
+    Probabilities learnt from a few samples are not worth naming many labels for.
+    """
+    return _LOSS + _EARLY_LOSS * _HALF_TRUSTED / (samples + _HALF_TRUSTED)
 
 
 def _weight_of_empty(calibration: Calibration, scores: Array, evidence: LeftOut) -> float:

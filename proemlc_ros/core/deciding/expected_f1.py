@@ -37,7 +37,8 @@ _BELOW: Array = 1.0 - _POINTS
 _POWERS: Array = _WEIGHTS * _POINTS ** np.arange(1, CANDIDATES + 1)[:, np.newaxis]
 
 
-def best_set(probabilities: Array, empty: float, exclusive: bool = False) -> list[int]:
+def best_set(probabilities: Array, empty: float, exclusive: bool = False,
+             tolerance: float = 0.0) -> list[int]:
     """Return the labels to predict for one sample (labels,), most probable first.
 
     Args:
@@ -45,6 +46,8 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False) -> lis
         empty: how many times as likely a sample without labels is as independent labels say; 0:
             there is none.
         exclusive: no sample shows more than one label.
+        tolerance: of all sizes that lose at most this share of the best F1 the smallest is taken,
+            which makes fewer errors.
     """
     order = (-probabilities).argsort(kind='stable')[:CANDIDATES]
     ranked = probabilities[order]
@@ -61,7 +64,7 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False) -> lis
         product = np.multiply.reduce(factors) * np.exp(-rest * _BELOW)
         gains = (np.add.accumulate(shares / factors) * _POWERS[:len(ranked)]) @ product
         nothing = float(np.multiply.reduce(1.0 - ranked)) * math.exp(-rest)
-    best = int(gains.argmax())
+    best = int((gains >= (1.0 - tolerance) * gains.max()).argmax())
     if gains[best] < empty * nothing:
         return []
     columns: list[int] = order[:best + 1].tolist()
@@ -72,7 +75,8 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False) -> lis
     return columns
 
 
-def best_sets(probabilities: Array, empty: float, exclusive: bool = False) -> Mask:
+def best_sets(probabilities: Array, empty: float, exclusive: bool = False,
+              tolerance: float = 0.0) -> Mask:
     """Do the same for rows (n, labels); return which labels are predicted."""
     labels = probabilities.shape[1]
     order = np.argsort(-probabilities, axis=1, kind='stable')[:, :CANDIDATES]
@@ -83,8 +87,10 @@ def best_sets(probabilities: Array, empty: float, exclusive: bool = False) -> Ma
     else:
         gains, nothing = _expected_gains(ranked, np.maximum(
             probabilities.sum(axis=1) - ranked.sum(axis=1), 0.0))
-    sizes = np.where((ranked[:, 0] > 0.0) & (gains.max(axis=1) >= empty * nothing),
-                     gains.argmax(axis=1) + 1, 0)
+    most = gains.max(axis=1)
+    best = (gains >= (1.0 - tolerance) * most[:, np.newaxis]).argmax(axis=1)
+    gain = gains[np.arange(len(gains)), best]
+    sizes = np.where((ranked[:, 0] > 0.0) & (gain >= empty * nothing), best + 1, 0)
     chosen = np.zeros(probabilities.shape, dtype=bool)
     np.put_along_axis(chosen, order, np.arange(ranked.shape[1]) < sizes[:, np.newaxis], axis=1)
     if labels > CANDIDATES:

@@ -45,7 +45,8 @@ def _dump(part: str, decision: Decision, arrays: Arrays) -> None:
     arrays[f'{part}.curves'] = np.stack([curves.slopes, curves.offsets,
                                          curves.uncontrasted.astype(np.float64)])
     arrays[f'{part}.numbers'] = np.array([decision.threshold, decision.at_least, decision.empty,
-                                          *curves.common, curves.usual, decision.exclusive])
+                                          *curves.common, curves.usual, decision.exclusive,
+                                          decision.tolerance])
 
 
 def restore_decisions(learner: Learner, header: dict[str, Any], arrays: Arrays) -> None:
@@ -71,8 +72,8 @@ def restore_decisions(learner: Learner, header: dict[str, Any], arrays: Arrays) 
 def _restore(part: str, rule: str, arrays: Arrays) -> Decision:
     slopes, offsets, uncontrasted = arrays[f'{part}.curves']
     numbers = arrays[f'{part}.numbers'].tolist()
-    threshold, at_least, empty, slope, offset, usual, exclusive = numbers
-    return Decision(rule, threshold, int(at_least), empty, exclusive > 0.0, Calibration(
+    threshold, at_least, empty, slope, offset, usual, exclusive, tolerance = numbers
+    return Decision(rule, threshold, int(at_least), empty, exclusive > 0.0, tolerance, Calibration(
         slopes, offsets, (slope, offset), uncontrasted > 0.0, usual))
 
 
@@ -97,13 +98,14 @@ def check_decisions(options: Options, header: dict[str, Any], size: int, arrays:
 
 def _check_decision(options: Options, part: str, labels: int, arrays: Arrays) -> None:
     slopes, offsets, uncontrasted = check_array(arrays, f'{part}.curves', '<f8', (3, labels))
-    numbers = check_array(arrays, f'{part}.numbers', '<f8', (7,)).tolist()
-    threshold, at_least, empty, slope, offset, usual, exclusive = numbers
+    numbers = check_array(arrays, f'{part}.numbers', '<f8', (8,)).tolist()
+    threshold, at_least, empty, slope, offset, usual, exclusive, tolerance = numbers
     check(bool((slopes > 0.0).all()) and slope > 0.0, 'a curve does not rise')
     check(max(np.abs(slopes).max(initial=slope), np.abs(offsets).max(initial=abs(offset))) <= 1e6,
           'a curve is too steep')
     check(bool(np.isin(uncontrasted, (0.0, 1.0)).all()), 'uncontrasted has more than 0 and 1')
-    check(at_least in (0.0, 1.0) and exclusive in (0.0, 1.0) and 0.0 <= empty <= 1.0 and -1e-6 <= usual <= 1.0 + 1e-6,
+    check(at_least in (0.0, 1.0) and exclusive in (0.0, 1.0)
+          and 0.0 <= empty <= 1.0 and 0.0 <= tolerance < 1.0 and -1e-6 <= usual <= 1.0 + 1e-6,
           f'{part} has numbers out of range')
     check(threshold == EVEN if options.threshold in BY_PROBABILITY else -1.0 <= threshold <= 1.0,
           f'the threshold is {threshold:g}')
