@@ -66,6 +66,11 @@ class DurableModel:
         self.on_warning = on_warning
         self.lock = threading.RLock()
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the disk did not allow to read or write something; see catch_up.py."""
+        return bool(self.journal.problem or self.reset_is_due or self.first_file)
+
     # ----- learning -----
 
     def learn(self, annotations: Sequence[Annotation]) -> list[Learnt | ProEMLCError]:
@@ -78,7 +83,8 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
-            failure = catch_up_error(self)  # First: it may change what is valid.
+            # First: it may change what is valid.
+            failure = catch_up_error(self) if self.is_behind else None
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
                                      dict.fromkeys(learner.labels), self.limits,
@@ -97,8 +103,20 @@ class DurableModel:
                     item.request.reference if item.request else '' for item in accepted]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
-            return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
-                    for item in validated]
+            results: list[Learnt | ProEMLCError] = []
+            for item in validated:
+                if isinstance(item, ProEMLCError):
+                    results.append(item)
+                    continue
+                self.position = next(numbers)
+                try:
+                    introduced = self.model.learn(self.position, item)
+                except ProEMLCError as error:
+                    self.not_learnt.append(self.position)
+                    results.append(error)
+                else:
+                    results.append(Learnt(item, self.position, introduced, self.model.version))
+            return results
 
     def undo(self) -> Annotation:
         """Unlearn the last annotation, as if it had never been learnt.
@@ -256,15 +274,6 @@ class DurableModel:
         return self.position - self.snapshots.position
 
     # ----- inside -----
-
-    def _learn(self, number: int, annotation: Annotation) -> Learnt | ProEMLCError:
-        self.position = number
-        try:
-            introduced = self.model.learn(number, annotation)
-        except ProEMLCError as error:
-            self.not_learnt.append(number)
-            return error
-        return Learnt(annotation, number, introduced, self.model.version)
 
     def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""
