@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A day of a classifier in minutes: whether memory, or anything else that it holds, goes on growing.
+"""A day of a classifier in minutes: whether what it holds, memory above all, goes on growing.
 
     python test/trials/soak.py --vectors 1000000 --annotations 100000
 
