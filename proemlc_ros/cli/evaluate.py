@@ -72,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
     own, notes = common_settings(args.bags) if args.model is None else ({}, [])
     for note in notes:
         show(f'note: {note}')
-    models = [_first_model(args, own), *(_compared_model(text, args, own) for text in args.compare)]
+    models = [_first_model(args, own),
+              *(_compared_model(text, args, own) for text in args.compare)]
     results = []
     # Counting opens every bag once more: only where a bar is shown.
     total = bags.count_messages() if sys.stderr.isatty() else 0
