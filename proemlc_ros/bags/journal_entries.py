@@ -37,12 +37,14 @@ class JournalEntry:
         record: the annotation or event; None where it cannot be read.
         reference: what an event refers to outside the journal; empty for most entries.
         error: why it cannot be read, in words.
+        time: nanoseconds since the epoch, when it was written.
     """
 
     number: int
     record: JournalRecord | None
     reference: str = ''
     error: str = ''
+    time: int = 0
 
 
 class EntryCodec:
@@ -79,7 +81,7 @@ class EntryCodec:
 
     def decode(self, pair: Pair) -> JournalEntry:
         """Return what was written; a record that cannot be read is None, with the reason."""
-        (number, topic_number, _, data), proof = pair
+        (number, topic_number, time, data), proof = pair
         reference = '' if proof is None else proof.reference
         try:
             read = read_annotation if topic_number == 1 else read_event
@@ -88,8 +90,8 @@ class EntryCodec:
                 message = self._messages.deserialize(data, ENTRY_TYPES[topic_number - 1])
                 record = (annotation_of if topic_number == 1 else event_of)(message)
         except Exception as error:  # Deserializers raise what they like.
-            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
-        return JournalEntry(number, record, reference)
+            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}', time)
+        return JournalEntry(number, record, reference, time=time)
 
 
 def is_valid_entry(row: Row) -> bool:

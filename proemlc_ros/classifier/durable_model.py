@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
+from proemlc_ros.classifier.corrections import Corrections
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
@@ -61,9 +62,10 @@ class DurableModel:
         # What could not be journalled when the node started, and has to be before anything else.
         self.reset_is_due = False
         self.first_file = ''
-        self._clock = clock
+        self.clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
+        self.corrections = Corrections(self)
 
     # ----- learning -----
 
@@ -121,7 +123,7 @@ class DurableModel:
             self.record(EventKind.UNDO, undo_reference(number))
             return self.model.undo(learner)
 
-    def rename(self, label: str, new_label: str) -> Event:
+    def rename(self, label: str, new_label: str, annotator: str = '') -> Event:
         """Give a label another name.
 
         Returns:
@@ -136,11 +138,12 @@ class DurableModel:
             new_label, = validate_names([new_label], self.limits)
             if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            event = self.record(EventKind.RENAME, '', label=label, new_label=new_label)
+            event = self.record(EventKind.RENAME, '', label=label, new_label=new_label,
+                                annotator=annotator)
             self.model.rename(label, new_label)
             return event
 
-    def remove(self, label: str) -> Event:
+    def remove(self, label: str, annotator: str = '') -> Event:
         """Forget a label.
 
         Returns:
@@ -152,7 +155,7 @@ class DurableModel:
         with self.lock:
             catch_up(self)
             self._require(label)
-            event = self.record(EventKind.REMOVE, '', label=label)
+            event = self.record(EventKind.REMOVE, '', label=label, annotator=annotator)
             self.model.remove(label)
             return event
 
@@ -179,7 +182,7 @@ class DurableModel:
 
     # ----- files -----
 
-    def load(self, name: str) -> Path:
+    def load(self, name: str, annotator: str = '') -> Path:
         """Replace the model by one of the model directory.
 
         The journal keeps the content of the file, since the file may change.
@@ -197,7 +200,7 @@ class DurableModel:
             reference = self.journal.attachments.add(path)
             learner = self.directory.read_model(
                 self.journal.attachments.find(reference), self.limits, path.name)
-            self.record(EventKind.LOAD, reference, file_name=path.name)
+            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
             self.model.replace(learner)
             self._try_snapshot()
             return path
@@ -267,7 +270,10 @@ class DurableModel:
 
     def record(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
         """Write an event to the journal."""
-        event = Event(kind, self._clock(), **fields)
+        return self.write(Event(kind, self.clock(), **fields), reference)
+
+    def write(self, event: Event, reference: str = '') -> Event:
+        """Write an event to the journal."""
         self.position, = self.journal.append([event], [reference])
         return event
 

@@ -30,6 +30,10 @@ class EntryProtocol(Protocol):
     def error(self) -> str:
         """Why the entry cannot be read, in words; empty where it can."""
 
+    @property
+    def time(self) -> int:
+        """When it was written, in nanoseconds since the epoch."""
+
 
 class JournalProtocol(Protocol):
     """An append-only, durable list of annotations and events."""
