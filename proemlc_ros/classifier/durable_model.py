@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
 from proemlc_ros.classifier.corrections import Corrections
@@ -268,7 +269,7 @@ class DurableModel:
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 
-    def record(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
+    def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""
         return self.write(Event(kind, self.clock(), **fields), reference)
 
