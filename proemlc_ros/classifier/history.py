@@ -143,9 +143,12 @@ class History:
         return max((step.number for step in self.in_force() if step.kind in whole), default=0)
 
     def reach(self, after: int) -> int:
-        """Return the earliest entry that those above a number change; that number + 1: none."""
-        return min((target for number, target in self._reaches if number > after),
-                   default=after + 1)
+        """Return the earliest entry that those above a number change; that number + 1: none.
+
+        What was before the beginning of the model does not count.
+        """
+        return min((target for number, target in self._reaches
+                    if number > after and target >= self.origin), default=after + 1)
 
     def last_step(self, annotator: str | None = None) -> Step | None:
         """Return the step that is undone next; annotator: of this one only."""

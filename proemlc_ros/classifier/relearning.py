@@ -51,8 +51,8 @@ def relearn(durable: DurableModel, history: History) -> ProEMLC:
     """
     problem = 'no snapshot or file from before it is left'
     for base in _bases(durable, history):
-        if history.reach(base.position) <= base.position:
-            continue
+        if base.position != history.origin and history.reach(base.position) <= base.position:
+            continue  # It holds what was changed since.
         if missing := _missing(durable, base.position):
             problem = f'journal entries {missing} are missing, which are needed for that'
             continue

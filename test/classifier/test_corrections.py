@@ -36,6 +36,10 @@ def annotation(number: int, *labels: str, who: str = '', complete: bool = True) 
                       annotator=who)
 
 
+def labels_of(number: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([NAMES[number % 5], NAMES[number % 3]]))
+
+
 class Bench:
     """A model directory that is opened again and again, and what was taught rightly."""
 
@@ -66,7 +70,7 @@ class Bench:
         return numbers
 
     def teach_some(self, count: int, start: int = 0, who: str = '') -> list[int]:
-        return self.teach(*(annotation(number, NAMES[number % 5], NAMES[number % 3], who=who)
+        return self.teach(*(annotation(number, *labels_of(number), who=who)
                             for number in range(start, start + count)))
 
     def assert_model_is_of(self, samples) -> None:
@@ -95,7 +99,7 @@ def bench(request, tmp_path):
 
 def taught(count: int, **changed) -> list[tuple[int, tuple[str, ...]]]:
     """Return what `teach_some` taught, with other labels for some, None for those deleted."""
-    samples = [(number, (NAMES[number % 5], NAMES[number % 3])) for number in range(count)]
+    samples = [(number, labels_of(number)) for number in range(count)]
     return [(number, changed.get(f's{number}', labels)) for number, labels in samples
             if changed.get(f's{number}', labels) is not None]
 
