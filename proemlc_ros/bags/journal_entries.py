@@ -15,6 +15,7 @@ from proemlc_ros.classifier.records import Annotation, Event
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     EVENT_TYPE,
+    PICTURE_TYPE,
     MessageFactory,
     annotation_message,
     annotation_of,
@@ -23,12 +24,16 @@ from proemlc_ros.conversions import (
 )
 
 JournalRecord = Annotation | Event
-ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
+ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE, PICTURE_TYPE)
 """Message types of the entries, in the order of their topics."""
 
-_TOPIC_ENDINGS = ('annotations', 'events')
+# Numbers of the topics.
+EVENT_TOPIC, PICTURE_TOPIC = 2, 3
+RECORD_TOPICS = (1, EVENT_TOPIC)
+
+_TOPIC_ENDINGS = ('annotations', 'events', 'pictures')
 # The fields that the newest version of each type has last; a definition without it is older.
-NEWEST_FIELDS = ('region', 'annotator')
+NEWEST_FIELDS = ('region', 'annotator', 'data')
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +118,5 @@ def _has_last(topic: BagTopic, field: str) -> bool:
 def is_valid_entry(row: Row) -> bool:
     """Tell whether an entry without a record is whole."""
     _, topic_number, timestamp, data = row
-    return (timestamp > 0 and topic_number in (1, 2)
+    return (timestamp > 0 and 1 <= topic_number <= len(ENTRY_TYPES)
             and is_whole(data, ENTRY_TYPES[topic_number - 1]))

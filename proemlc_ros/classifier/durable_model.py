@@ -15,8 +15,9 @@ from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
 from proemlc_ros.classifier.corrections import Corrections
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt, Picture
 from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -67,6 +68,7 @@ class DurableModel:
         self.on_warning = on_warning
         self.lock = threading.RLock()
         self.corrections = Corrections(self)
+        self.pictures = PictureBuffer(on_error=on_warning)
 
     # ----- learning -----
 
@@ -95,12 +97,24 @@ class DurableModel:
             try:
                 if accepted and failure is not None:
                     raise failure
-                numbers = iter(self.journal.append(accepted, [
-                    item.request.reference if item.request else '' for item in accepted]))
+                numbers = iter(self.journal.append(
+                    accepted, [item.request.reference if item.request else ''
+                               for item in accepted], [*map(self.pictures.find, accepted)]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
                     for item in validated]
+
+    def keep_picture(self, number: int, picture: Picture) -> None:
+        """Write the picture of an annotation that was learnt before it came.
+
+        Raises:
+            JournalError: it is not kept.
+        """
+        with self.lock:
+            entry = self.journal.append_late_picture(number, picture)
+            if self.position == entry - 1:
+                self.position = entry  # It changes nothing that a snapshot would lack.
 
     def undo(self) -> Annotation:
         """Unlearn the last annotation, as if it had never been learnt.
