@@ -70,6 +70,11 @@ class DurableModel:
         self.corrections = Corrections(self)
         self.pictures = PictureBuffer(on_error=on_warning)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the disk did not allow to read or write something; see catch_up.py."""
+        return bool(self.journal.problem or self.reset_is_due or self.first_file)
+
     # ----- learning -----
 
     def learn(self, annotations: Sequence[Annotation]) -> list[Learnt | ProEMLCError]:
@@ -82,7 +87,8 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
-            failure = catch_up_error(self)  # First: it may change what is valid.
+            # First: it may change what is valid.
+            failure = catch_up_error(self) if self.is_behind else None
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
                                      dict.fromkeys(learner.labels), self.limits,
@@ -102,8 +108,20 @@ class DurableModel:
                                for item in accepted], [*map(self.pictures.find, accepted)]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
-            return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
-                    for item in validated]
+            results: list[Learnt | ProEMLCError] = []
+            for item in validated:
+                if isinstance(item, ProEMLCError):
+                    results.append(item)
+                    continue
+                self.position = next(numbers)
+                try:
+                    introduced = self.model.learn(self.position, item)
+                except ProEMLCError as error:
+                    self.not_learnt.append(self.position)
+                    results.append(error)
+                else:
+                    results.append(Learnt(item, self.position, introduced, self.model.version))
+            return results
 
     def keep_picture(self, number: int, picture: Picture) -> None:
         """Write the picture of an annotation that was learnt before it came.
@@ -273,15 +291,6 @@ class DurableModel:
         return self.position - self.snapshots.position
 
     # ----- inside -----
-
-    def _learn(self, number: int, annotation: Annotation) -> Learnt | ProEMLCError:
-        self.position = number
-        try:
-            introduced = self.model.learn(number, annotation)
-        except ProEMLCError as error:
-            self.not_learnt.append(number)
-            return error
-        return Learnt(annotation, number, introduced, self.model.version)
 
     def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""

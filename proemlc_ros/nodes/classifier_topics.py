@@ -152,9 +152,8 @@ class ClassifierTopics:
             self._classifier.statistics.annotations.count()
             self.reject(NotActiveError())
             return
-        # Those behind wait in the queue of DDS meanwhile.
-        self._classifier.learning.wait_for_room(_ROOM_TIMEOUT)
-        future = self._classifier.annotate(annotation_of(message))
+        # While one waits for room, those behind wait in the queue of DDS.
+        future = self._classifier.annotate(annotation_of(message), _ROOM_TIMEOUT)
         future.add_done_callback(self.publish_learnt)
 
     def publish_learnt(self, future: Future[Any]) -> None:
