@@ -133,6 +133,10 @@ class DefinitenessError(UnlearnError):
     """Unlearning would leave a matrix that is no longer positive definite."""
 
 
+class SampleError(ProEMLCError, ValueError):
+    """A learnt sample that is asked for is not there, or cannot be changed."""
+
+
 class InitialBlockError(ProEMLCError, ValueError):
     """A model without ridge must learn an initial block first."""
 
