@@ -54,7 +54,7 @@ class OnnxEmbedding(ImageExtractor):
         0, 'Threads for several regions of an image at once; 0 = one per processor')
     engine: str = parameter(
         'auto', 'Library that runs the model: onnxruntime, opencv, or auto = the first installed')
-    _network: Network = field(init=False, repr=False)
+    network: Network = field(init=False, repr=False)
     _width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class OnnxEmbedding(ImageExtractor):
         super().__post_init__()
         if len(self.mean) != 3 or len(self.deviation) != 3 or not all(self.deviation):
             raise ExtractorError('mean and deviation need three values, none of deviation zero')
-        self._network = open_network(self.model, self.output, self.threads, self.engine)
+        self.network = open_network(self.model, self.output, self.threads, self.engine)
         self._width = len(self(np.zeros((8, 8, 3), np.uint8)))
 
     @property
@@ -73,12 +73,12 @@ class OnnxEmbedding(ImageExtractor):
     @property
     def engine_name(self) -> str:
         """Library that runs the model."""
-        return self._network.engine
+        return self.network.engine
 
     def identity_value(self, parameter_name: str) -> Any:
         """Return the hash in place of the path, and leave out what does not change the values."""
         if parameter_name == 'model':
-            return self._network.file_hash
+            return self.network.file_hash
         if parameter_name in NOT_IN_IDENTITY:
             return type(self).__dataclass_fields__[parameter_name].default
         return getattr(self, parameter_name)
@@ -101,7 +101,7 @@ class OnnxEmbedding(ImageExtractor):
         """
         if len(samples) < 2:
             return [self(sample) for sample in samples]
-        largest = LARGEST_BATCH if self._network.takes_batches else 1
+        largest = LARGEST_BATCH if self.network.takes_batches else 1
         size = min(largest, -(-len(samples) // self._workers))
         parts = [samples[start:start + size] for start in range(0, len(samples), size)]
         return [vector for part in self._pool.map(self._embed, parts) for vector in part]
@@ -118,7 +118,7 @@ class OnnxEmbedding(ImageExtractor):
         tensors = [self.tensor(self.cropped(sample)) for sample in samples]
         batch = tensors[0] if len(tensors) == 1 else np.concatenate(tensors)
         try:
-            result = self._network.run(batch)
+            result = self.network.run(batch)
         except Exception as error:  # onnxruntime's errors share no base class
             raise BadSensorDataError('onnx_failed', f'{self.model} failed: {error}') from error
         vectors = result.reshape(len(samples), -1)
@@ -131,7 +131,7 @@ class OnnxEmbedding(ImageExtractor):
 
     def tensor(self, image: NDArray[Any]) -> NDArray[Any]:
         """Return the image as the model's input: size, channels, order, type and scale."""
-        shape = self._network.image.shape
+        shape = self.network.image.shape
         channels_first = shape[1] in (1, 3)
         rows, columns = (shape[2], shape[3]) if channels_first else (shape[1], shape[2])
         channels = shape[1] if channels_first else shape[3]
@@ -141,7 +141,7 @@ class OnnxEmbedding(ImageExtractor):
         small = with_channels(small, 1 if channels == 1 else 3)
         # Scaled after resizing: the same values from a fraction of the pixels.
         white = np.float32(white_level_of(image, self.white_level))
-        wanted = self._network.element
+        wanted = self.network.element
         if wanted is np.uint8:
             small = np.rint(small * (np.float32(255) / white))
         elif channels == 1:
