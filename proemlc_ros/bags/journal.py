@@ -76,8 +76,8 @@ class Journal:
         self.attachments = Attachments(folder / 'attachments')
 
     def _open(self) -> AppendableBag:
-        bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
-                            self._max_file_bytes)
+        bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
+                            self._codec.is_current, is_valid_entry, self._max_file_bytes)
         error = bag.problem or self._try_to_write()
         self.problem = self._in_words('write', error) if error else ''
         return bag
@@ -263,8 +263,8 @@ class Journal:
         if error := self._try_to_write():
             raise JournalError(self._in_words('write', error))
         last = self._bag.last_id
-        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics, is_valid_entry,
-                                  self._max_file_bytes)
+        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
+                                  self._codec.is_current, is_valid_entry, self._max_file_bytes)
         self._bag.continue_after(last)
         if self._bag.problem:
             raise JournalError(self._in_words('write', self._bag.problem))

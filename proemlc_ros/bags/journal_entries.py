@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event
@@ -26,6 +27,8 @@ ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
 """Message types of the entries, in the order of their topics."""
 
 _TOPIC_ENDINGS = ('annotations', 'events')
+# The fields that the newest version of each type has last; a definition without it is older.
+NEWEST_FIELDS = ('region', 'annotator')
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,11 @@ class EntryCodec:
                                    type_hash=type_hash))
         return topics
 
+    def is_current(self, topics: Sequence[BagTopic]) -> bool:
+        """Tell whether a file with these topics takes the messages of this version."""
+        return ([topic.type for topic in topics] == list(ENTRY_TYPES)
+                and all(map(_has_last, topics, NEWEST_FIELDS)))
+
     def encode(self, record: JournalRecord) -> tuple[int, bytes]:
         """Return the index of the topic of a record, and its bytes."""
         if isinstance(record, Annotation):
@@ -90,6 +98,14 @@ class EntryCodec:
         except Exception as error:  # Deserializers raise what they like.
             return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
         return JournalEntry(number, record, reference)
+
+
+def _has_last(topic: BagTopic, field: str) -> bool:
+    """Tell whether a field is the last one of the type that a topic defines."""
+    own = topic.definition.partition('\n====')[0]  # Behind it are the types that it needs.
+    lines = [line.partition('#')[0].split() for line in own.splitlines()]
+    fields = [words[1] for words in lines if len(words) > 1 and '=' not in words[1]]
+    return fields[-1:] == [field]
 
 
 def is_valid_entry(row: Row) -> bool:

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
@@ -265,7 +266,7 @@ class DurableModel:
             return error
         return Learnt(annotation, number, introduced, self.model.version)
 
-    def record(self, kind: EventKind, reference: str = '', **fields: str) -> Event:
+    def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""
         event = Event(kind, self._clock(), **fields)
         self.position, = self.journal.append([event], [reference])

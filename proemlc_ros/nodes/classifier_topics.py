@@ -135,7 +135,7 @@ class ClassifierTopics:
         except ProEMLCError as error:
             self.reject(error)
             return
-        self._predictions.publish(prediction_message(factory, header, prediction))
+        self._predictions.publish(prediction_message(factory, header, vector, prediction))
         classifier.statistics.count_prediction(time.perf_counter_ns() - started)
         # What follows is behind the prediction, so that nobody waits for it.
         classifier.keep(vector)

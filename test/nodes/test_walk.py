@@ -36,8 +36,8 @@ BLACK_BOXES = ('core', 'bags')
 BOOKKEEPING = re.compile(
     r'records\.py|statistics\.py|prequential|undo\.py|queries\.py|'
     r'(width|labels|version|unsaved|_follow_labels|consider|_count|match|resolve|catch_up_error)$|'
-    r'conversions\.py: (vector_of|new_header|distinct)|stamps\.py|validation\.py: distinct|'
-    r'ros_messages\.py')
+    r'conversions\.py: (vector_of|new_header|distinct|region_of|region_message)|stamps\.py|'
+    r'validation\.py: distinct|ros_messages\.py')
 
 
 class Tracer:
