@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.cached_sample import CachedSample
+from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.deciding.decider import Decider
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
@@ -18,48 +20,12 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector
+from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, labelled
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
-
-
-class CachedSample:
-    """Hidden row, gain and outputs of one sample; a prediction and the learning after it share it.
-
-    Args:
-        content: bytes of the sample, by which it is found again.
-        hidden: its hidden row.
-    """
-
-    __slots__ = ('_gain', '_outputs', 'content', 'hidden')
-
-    def __init__(self, content: bytes, hidden: Array) -> None:
-        self.content = content
-        self.hidden = hidden
-        self._gain: tuple[Array, float] | None = None
-        self._outputs: Array | None = None
-
-    def gain(self, ridge: RecursiveRidge) -> tuple[Array, float]:
-        """Return M h and the leverage hMh."""
-        if self._gain is None:
-            self._gain = ridge.gain(self.hidden)
-        return self._gain
-
-    def outputs(self, ridge: RecursiveRidge) -> Array:
-        """Return the outputs, unnamed label first."""
-        if self._outputs is None:
-            self._outputs = ridge.outputs(self.hidden)
-        return self._outputs
-
-    def forget(self) -> None:
-        """Drop gain and outputs before the weights change; the hidden row stays valid."""
-        self._gain = self._outputs = None
-
-    def forget_outputs(self) -> None:
-        """Drop the outputs when their number changes."""
-        self._outputs = None
 
 
 class LearnerState(NamedTuple):
@@ -73,15 +39,20 @@ class LearnerState(NamedTuple):
     samples: int
     mass: float
     last_sum: Array
+    groups: LabelGroups | None
+    tokens: LabelTokens
 
 
 class Learner:
     """Learns validated samples; everything else is the business of ProEMLC.
 
     Column 0 of the weights is a label that nobody has named yet: absent (-1) in every complete
-    annotation, neutral (0) in the others. A new label starts as a copy of it, which is what
-    learning it from the first sample on would have given: -M s with s the sum of the hidden rows
-    of all complete samples.
+    annotation, unknown in the others. A new label starts as a copy of it, which is what learning
+    it from the first sample on would have given: -M s with s the sum of the hidden rows of all
+    complete samples, and M that of their group.
+
+    ridge learns all samples and has the weights of all labels. As long as every annotation is
+    complete there is nothing else; groups has the other matrices from the first partial one on.
 
     Args:
         options: settings.
@@ -96,7 +67,9 @@ class Learner:
         self.ridge = _make_ridge(options, layer.size)
         self.decider = Decider(options.threshold)
         self.reservoir = Reservoir(options.forgetting)
+        self.groups: LabelGroups | None = None
         self.sample_filter = SampleFilter()
+        self.tokens = LabelTokens()
         self.samples = 0
         # Sum of |neurons|^2 over the learnt samples: how much the layer answers to known input.
         self.mass = 0.0
@@ -119,7 +92,8 @@ class Learner:
 
     def learn_one(self, vector: Array, annotation: SampleLabels) -> None:
         """Learn one dense sample."""
-        checksum = checksum_of_vector(vector, annotation.complete)
+        checksum = labelled(checksum_of_vector(vector, annotation.complete),
+                            self.tokens.total(annotation))
         self.learn_hidden(self.cached_sample(vector), annotation, checksum)
         self.sample_filter.add(checksum)
 
@@ -130,7 +104,7 @@ class Learner:
         Args:
             sample: with its hidden row.
             annotation: its labels.
-            checksum: of the sample.
+            checksum: of sample and labels.
             recorder: gets the prediction from before the sample is learnt.
 
         Raises:
@@ -139,6 +113,7 @@ class Learner:
         known = len(self.labels)
         gain, leverage = sample.gain(self.ridge)
         self.ridge.check(leverage)
+        steps = self._group_steps(sample.hidden, annotation)
         self.grow(annotation.named)
         scores = sample.outputs(self.ridge)
         if recorder is not None:
@@ -146,7 +121,11 @@ class Learner:
         targets = self.targets(annotation)
         residual = self.residual(annotation, targets, scores)
         sample.forget()
-        self.ridge.update(gain, leverage, residual)
+        if self.groups is None:
+            self.ridge.update(gain, leverage, residual)
+        else:
+            self.groups.learn(self.ridge, (gain, leverage), steps, residual,
+                              known_targets(annotation, targets), checksum)
         if self.reservoir.accepts(checksum, self.samples):
             self.reservoir.add(self.kept_sample(checksum, sample.hidden, targets, annotation))
         self.count(annotation, 1)
@@ -161,8 +140,29 @@ class Learner:
         return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8), annotation.complete, own,
                           self.samples if self.options.forgetting < 1.0 else 0, 1)
 
+    def _group_steps(self, hidden: Array, annotation: SampleLabels) -> list[GroupStep]:
+        """Return the gains of the groups that a sample informs; none without partial annotations.
+
+        Raises:
+            TooLargeError: before anything has changed.
+        """
+        if self.groups is None and annotation.complete:
+            return []
+        columns = self.labels.columns
+        known: Mask | None = None
+        if not annotation.complete:
+            known = np.zeros(len(columns) + 1, dtype=bool)
+            # A label that comes with the sample begins as the unnamed one, column 0.
+            known[[columns.get(name, 0) for name in annotation.named]] = True
+        groups = self.groups or LabelGroups(self.ridge, self.options.group_limit(self.layer.size))
+        steps = groups.steps(hidden, known)
+        for step in steps:
+            step.group.ridge.check(step.leverage)
+        self.groups = groups
+        return steps
+
     def targets(self, annotation: SampleLabels) -> Array:
-        """Return the target of each output (step 1 of the paper); 0: unknown or neutral."""
+        """Return the target of each output (step 1 of the paper); 0: unknown."""
         columns = self.labels.columns
         targets = np.empty(len(columns) + 1, dtype=self.options.dtype)
         targets.fill(-1.0 if annotation.complete else 0.0)
@@ -177,8 +177,7 @@ class Learner:
         """Return target - output where the annotation tells the target, else 0."""
         residual = targets - scores
         if not annotation.complete:
-            # Unknown outputs keep their weights; the unnamed label's target is 0 (neutral).
-            residual[1:][targets[1:] == 0.0] = 0.0
+            residual[targets == 0.0] = 0.0
         return residual
 
     def count(self, annotation: SampleLabels, step: int) -> None:
@@ -193,7 +192,10 @@ class Learner:
         """Add an output for each name that is new."""
         for name in names:
             if name not in self.labels.columns:
-                self.ridge.add_output(self._recalibration())
+                if self.groups is None:
+                    self.ridge.add_output(self._recalibration())
+                else:
+                    self.groups.add_output(self.ridge, self._recalibration())
                 self.labels.add(name)
                 self.decider.add_labels(len(self.labels))
                 if self._cached is not None:
@@ -210,10 +212,14 @@ class Learner:
     def remove_label(self, name: str) -> None:
         """Forget a label."""
         self.forget_cached()
-        column = self.labels.remove(name)
-        self.ridge.remove_output(column)
-        self.reservoir.remove_label(column - 1)
-        self.decider.remove_label(column - 1)
+        place = self.labels.columns[name]
+        partial = self.groups is not None and place not in self.groups.complete.columns
+        self.tokens.remove(name, partial or self.labels.counts[place - 1] > 0)
+        self.ridge.remove_output(self.labels.remove(name))
+        if self.groups is not None:
+            self.groups.remove_output(place)
+        self.reservoir.remove_label(place - 1)
+        self.decider.remove_label(place - 1)
 
     # ----- whole -----
 
@@ -236,18 +242,21 @@ class Learner:
         self.ridge = _make_ridge(self.options, self.layer.size)
         for _ in self.labels.names:
             self.ridge.add_output()
+        self.groups = None
         self.mass = 0.0
 
     def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
         return LearnerState(self.ridge.copy(), self.labels.copy(), self.decider.copy(),
                             self.reservoir.copy(), self.sample_filter.copy(), self.samples,
-                            self.mass, self.last_sum)
+                            self.mass, self.last_sum,
+                            None if self.groups is None else self.groups.copy(),
+                            self.tokens.copy())
 
     def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""
         (self.ridge, self.labels, self.decider, self.reservoir, self.sample_filter, self.samples,
-         self.mass, self.last_sum) = state
+         self.mass, self.last_sum, self.groups, self.tokens) = state
         self.forget_cached()
 
     def copy(self) -> Learner:
@@ -260,8 +269,14 @@ class Learner:
     def memory_bytes(self) -> int:
         """The memory of the arrays."""
         layer = sum(array.nbytes for array in self.layer.arrays().values())
-        return (layer + self.ridge.memory_bytes + self.sample_filter.counts.nbytes
+        groups = 0 if self.groups is None else self.groups.memory_bytes
+        return (layer + self.ridge.memory_bytes + groups + self.sample_filter.counts.nbytes
                 + self.buffer.nbytes + self.reservoir.memory_bytes)
+
+
+def known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:
+    """Return which outputs a sample informs; None: all."""
+    return None if annotation.complete else targets != 0.0
 
 
 def _make_ridge(options: Options, size: int) -> RecursiveRidge:

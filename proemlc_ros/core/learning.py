@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.deciding.reservoir import KeptSample
 from proemlc_ros.core.labels import handicap_of, indicators
-from proemlc_ros.core.learner import CachedSample, Learner, LearnerState
+from proemlc_ros.core.learner import Learner, LearnerState
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.unlearning import checksums_of_rows
+from proemlc_ros.core.unlearning import labelled_checksums
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
     Raises:
         TooLargeError: when a sample cannot be learnt; the learner is as before.
     """
+    checksums = labelled_checksums(learner, rows, annotations)
     savepoint = _Savepoint(learner)
-    checksums = checksums_of_rows(rows, [annotation.complete for annotation in annotations])
     runs = list(_runs(annotations))
     try:
         for start, stop, complete in runs:
@@ -104,7 +105,7 @@ def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleL
     for annotation in annotations:
         learner.count(annotation, 1)
     learner.mass += float(learner.layer.masses(hidden).sum())
-    learner.sample_filter.add_all(checksums_of_rows(rows, [True] * len(annotations)))
+    learner.sample_filter.add_all(labelled_checksums(learner, rows, annotations))
     learner.last_sum = hidden.sum(axis=0)
 
 
@@ -212,13 +213,16 @@ def _learn_block(learner: Learner, hidden: Array, squares: Array, block: list[Sa
         names: labels that must be known.
     """
     prepared = learner.ridge.prepare_rows(hidden, learner.samples == 0)
+    others = [] if learner.groups is None else learner.groups.prepare_rows(hidden)
     learner.grow(names)
     labels = learner.labels
     present = indicators([annotation.present for annotation in block], labels.columns,
                          len(labels) + 1)
     targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
-    scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
-    return LearntSamples(scores, present[:, 1:], prepared.leverages, squares,
+    residuals = learner.ridge.update_rows(hidden, prepared, targets)
+    if learner.groups is not None:
+        learner.groups.update_rows(learner.ridge, hidden, others, targets, residuals)
+    return LearntSamples(targets - residuals, present[:, 1:], prepared.leverages, squares,
                          learner.layer.masses(hidden))
 
 

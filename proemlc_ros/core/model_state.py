@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.warmup import WarmUp
-from proemlc_ros.core.learner import CachedSample, Learner
+from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
@@ -131,6 +132,8 @@ class ModelState:
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name."""
         self.labels.rename(name, new_name)
+        if self.learner is not None:
+            self.learner.tokens.rename(name, new_name)
         self._rename_kept(name, new_name)
 
     def remove(self, name: str) -> None:

@@ -15,7 +15,8 @@ from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
 
 if TYPE_CHECKING:
-    from proemlc_ros.core.learner import CachedSample, Learner
+    from proemlc_ros.core.cached_sample import CachedSample
+    from proemlc_ros.core.learner import Learner
     from proemlc_ros.core.learning import AppliedDecisions, LearntSamples
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.decision import Decision, fit_decision
-from proemlc_ros.core.deciding.left_out import Solution, left_out
+from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
 from proemlc_ros.core.deciding.reservoir import KeptSample
 
 if TYPE_CHECKING:
@@ -197,4 +197,4 @@ def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> Left
     targets = np.stack([sample.targets_for(labels) for sample in samples])
     own, born, times = (np.array([getattr(sample, name) for sample in samples], dtype=np.intp)
                          for name in ('own', 'born', 'times'))
-    return left_out(solution, hidden, targets, own, born, times)
+    return left_out(solution, LearntRows(hidden, targets, own, born, times))

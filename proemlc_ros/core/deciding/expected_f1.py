@@ -83,7 +83,7 @@ def best_sets(probabilities: Array, empty: float, exclusive: bool = False,
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ranked[:, 1:][ranked[:, 1:] < _LEAST] = 0.0
     if exclusive:
-        gains, nothing = _exclusive_gains(ranked), np.ones(len(ranked))
+        gains, nothing = _exclusive_gains(ranked), np.ones_like(ranked[:, 0])
     else:
         gains, nothing = _expected_gains(ranked, np.maximum(
             probabilities.sum(axis=1) - ranked.sum(axis=1), 0.0))

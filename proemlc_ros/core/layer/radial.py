@@ -66,13 +66,14 @@ class RadialNeurons(HiddenLayer):
     def draw(cls, options: Options, width: int, samples: Rows | None) -> RadialNeurons:
         """Draw centres from the samples; as many as there are when they are too few."""
         assert samples is not None
-        scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
+        provisional = samples.shape[0] < options.warmup_samples
+        scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
         order = centre_order(options.seed, samples.shape[0])
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
             gamma = options.gamma_scale / cls._usual_distance(
-                options, scaling, samples[order[:_MEDIAN_OF]])
+                options, scaling, samples[order[:_MEDIAN_OF]], provisional)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -129,7 +130,8 @@ class RadialNeurons(HiddenLayer):
         return answers
 
     @classmethod
-    def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows) -> float:
+    def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows,
+                        provisional: bool) -> float:
         """Return the median of the distances between samples.
 
         A few of them, maybe all of one thing, say little of how far apart things are; there the
@@ -139,7 +141,7 @@ class RadialNeurons(HiddenLayer):
         near = cls(options, scaling, scaling.apply(centres), 1.0)
         between = near._distances_of(samples)[np.triu_indices(near.neurons, 1)]
         usual = _average(between)
-        if len(centres) < _FEW:
+        if provisional and len(centres) < _FEW:
             apart = min(_average(near.distances(scaling.apply(np.roll(centres, shift, axis=1)))
                                  .diagonal()) for shift in range(1, _SHIFTS + 1))
             usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * apart)

@@ -36,14 +36,15 @@ class Scaling:
         object.__setattr__(self, '_affine', bool(self.shift.any() or (self.factor != 1.0).any()))
 
     @classmethod
-    def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str) -> Scaling:
-        """Fit the scaling of that kind to the first samples."""
+    def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str,
+            provisional: bool = False) -> Scaling:
+        """Fit the scaling of that kind to the first samples; provisional: more are to come."""
         shift: Array = np.zeros(width)
         factor: Array = np.ones(width)
         if kind in ('standard', 'minmax'):
             assert samples is not None
             shift, spread = (_mean_and_deviation if kind == 'standard' else _range)(samples)
-            if kind == 'standard' and samples.shape[0] < _FEW:
+            if provisional and kind == 'standard' and samples.shape[0] < _FEW:
                 spread = _moderated(spread, samples)
             moved = spread > _CONSTANT * np.maximum(np.abs(shift), 1.0)
             factor[moved] = 1.0 / spread[moved]
