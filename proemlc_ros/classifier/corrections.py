@@ -256,7 +256,7 @@ class Corrections:
         entries = undo_entries(durable, after, learner)
         extractor = (durable.model.extractor if after.origin == before.origin
                      else extractor_after(learner, after))
-        durable.write(event, step_reference(event.sample))
+        durable.position, = durable.journal.append([event], [step_reference(event.sample)])
         durable.model.go_on_with(learner, entries, extractor)
         return event
 
