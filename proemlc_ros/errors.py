@@ -27,6 +27,10 @@ class ExtractorError(ProEMLCError):
     """A feature extractor that is not known, or that cannot work with the given parameters."""
 
 
+class BackboneError(ProEMLCError):
+    """A pretrained network that is not known, damaged, not installed, or not to be trusted."""
+
+
 class MissingDependencyError(ProEMLCError):
     """An optional library that the chosen function needs is not installed."""
 
