@@ -228,11 +228,12 @@ class DurableModel:
             self._try_snapshot()
             return path
 
-    def save(self, name: str) -> Path:
+    def save(self, name: str, keep_existing: bool = False) -> Path:
         """Write the model to a file of the model directory.
 
         Args:
             name: of the file; empty for the snapshot.
+            keep_existing: whether a file of that name is not overwritten.
 
         Raises:
             ModelDirectoryError, OSError: nothing was written.
@@ -241,6 +242,8 @@ class DurableModel:
         if path in self.directory.snapshots:
             self.snapshot()
             return self.directory.snapshots[0]
+        if keep_existing:
+            self.directory.require_new(path)
         with self.lock:
             learner, extra = self.model.learner.copy(), {'extractor': self.model.extractor}
         learner.save(path, extra, self.directory.key)

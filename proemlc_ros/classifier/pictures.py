@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proemlc_ros.classifier.durable_model import DurableModel
 
 # Nanoseconds by which the stamps of a picture and of a feature vector made from it may differ.
-_TOLERANCE = 50_000_000
+_TOLERANCE = 5_000_000
 # Annotations that may wait for their pictures.
 _MOST_EXPECTED = 200
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from proemlc_ros.classifier.classifier import Classifier
@@ -18,6 +19,7 @@ from proemlc_ros.classifier.corrections import Correction
 from proemlc_ros.classifier.gallery import Gallery
 from proemlc_ros.classifier.history import BEGINNINGS, Step
 from proemlc_ros.classifier.records import Event, EventKind
+from proemlc_ros.classifier.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.step_text import event_text, steps_text
 from proemlc_ros.errors import ProEMLCError, SampleError
 
@@ -33,12 +35,16 @@ class CorrectedModel:
         events: to publish.
         numbers: of their journal entries.
         error: why the rest was not done; None where all was.
+        samples: learnt again with other features.
+        left_out: samples that could not be.
     """
 
     message: str
     events: list[Event] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     error: ProEMLCError | None = None
+    samples: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,8 @@ class HistoryPage:
 
     total: int
     steps: list[tuple[Step, bool]]
-    next_undo: Step | None
-    next_redo: Step | None
+    next_undo: list[Step]
+    next_redo: list[Step]
 
 
 class Review:
@@ -125,6 +131,37 @@ class Review:
                       annotator=annotator) for step in steps])
         return self._classifier.learning.call(act)
 
+    def reembed(self, embedding: Callable[[], Embedding],
+                annotator: str) -> Future[CorrectedModel]:
+        """Learn all samples again with the features of another extractor.
+
+        Args:
+            embedding: makes it; called in the reading thread, where the features are made too.
+            annotator: who asks.
+        """
+        result: Future[CorrectedModel] = Future()
+
+        def prepare() -> None:
+            try:
+                made = embedding()
+                work = Reembedding(self._classifier.durable, made)
+                work.prepare()
+            except Exception as error:  # Whoever waits must be answered.
+                result.set_exception(error)
+                return
+            self._classifier.learning.call(lambda: self._finish(
+                work, made.extractor, annotator)).add_done_callback(partial(_pass_on, result))
+        self._readers.submit(prepare)
+        return result
+
+    def _finish(self, work: Reembedding, extractor: str, annotator: str) -> CorrectedModel:
+        done = work.apply(annotator)
+        self._classifier.clear_buffer('model_replaced', 'the model was replaced')
+        left_out = f'; {done.left_out} without a picture are left out' if done.left_out else ''
+        event = Event(EventKind.RESET, self._classifier.durable.clock(), annotator=annotator)
+        return CorrectedModel(f'learnt {done.samples} samples again with {extractor}{left_out}',
+                              [event], samples=done.samples, left_out=done.left_out)
+
     def history_page(self, annotator: str | None, offset: int, limit: int) -> HistoryPage:
         """Return part of the history.
 
@@ -142,4 +179,12 @@ class Review:
         return HistoryPage(
             len(steps), [(step, step.number in history.undone)
                          for step in steps[offset:offset + limit]],
-            history.last_step(annotator), history.last_undone(annotator))
+            history.next_undo(annotator), history.next_redo(annotator))
+
+
+def _pass_on(result: Future[CorrectedModel], done: Future[CorrectedModel]) -> None:
+    error = done.exception()
+    if error is not None:
+        result.set_exception(error)
+    else:
+        result.set_result(done.result())

@@ -90,6 +90,23 @@ FILE_PARAMETERS = (
              1, 100_000),
 )
 
+PICTURE_PARAMETERS = (
+    Declared('keep_pictures', True,
+             'Keep with each annotation the picture that it is about, in the journal'),
+    Declared('picture_topic', '',
+             'Topic of these pictures, raw or compressed; empty = the one that the feature '
+             'vectors name'),
+    Declared('picture_size', 320,
+             'Longest side of a kept picture, pixels; larger ones are scaled down',
+             16, 8192),
+    Declared('picture_quality', 80,
+             'JPEG quality of a kept picture, 1 to 100',
+             1, 100),
+    Declared('picture_buffer_mb', 64,
+             'Memory for pictures that may be annotated, megabytes',
+             1, 65_536),
+)
+
 TOPIC_PARAMETERS = (
     Declared('input_type', 'FeatureVector',
              'Message type of ~/features; Float32MultiArray has no stamp and gets the time of '
@@ -170,6 +187,7 @@ REPORT_PARAMETERS = (
              0.0, 3600.0, runtime=True),
 )
 
-CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *TOPIC_PARAMETERS,
+CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *PICTURE_PARAMETERS,
+                         *TOPIC_PARAMETERS,
                          *MATCHING_PARAMETERS, *LIMIT_PARAMETERS, *QUERY_PARAMETERS,
                          *REPORT_PARAMETERS)

@@ -61,6 +61,10 @@ class FeatureNode(Node):
         self._topics: dict[str, str] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
+        # What a person would look at: a camera before other sensors.
+        self._source_topic = next(
+            (self._topics[sensor.name] for sensor in self._pipeline.sensors
+             if sensor.message_type.endswith('Image')), next(iter(self._topics.values())))
         self.create_timer(1.0, self._report)
         self.get_logger().info(
             f'{self._pipeline.extractor} from {", ".join(self._topics.values())} '
@@ -91,7 +95,7 @@ class FeatureNode(Node):
             self._warnings.log((name, error.cause), f'{self._topics[name]}: {error}')
             return
         for sample in samples:
-            self._publisher.publish(feature_message(sample))
+            self._publisher.publish(feature_message(sample, self._source_topic))
             self._diagnostics.published.count()
 
     def _on_incompatible_qos(self, sensor: Sensor, event: Any) -> None:
@@ -175,9 +179,9 @@ class FeatureDiagnostics:
         return DiagnosticStatus.OK, 'features are published'
 
 
-def feature_message(sample: FeatureSample) -> FeatureVector:
+def feature_message(sample: FeatureSample, source_topic: str = '') -> FeatureVector:
     """Return the message of a joined sample."""
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source_topic)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 

@@ -11,6 +11,8 @@ import './labels.js';
 import './queries.js';
 import './panels.js';
 import './source.js';
+import './history.js';
+import './gallery.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
