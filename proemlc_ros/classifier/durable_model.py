@@ -62,6 +62,7 @@ class DurableModel:
         # What could not be journalled when the node started, and has to be before anything else.
         self.reset_is_due = False
         self.first_file = ''
+        self._approximate = 0
         self._clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
@@ -264,7 +265,18 @@ class DurableModel:
         except ProEMLCError as error:
             self.not_learnt.append(number)
             return error
+        self._warn_of_approximate()
         return Learnt(annotation, number, introduced, self.model.version)
+
+    def _warn_of_approximate(self) -> None:
+        """Tell when partial annotations begin to need more memory than allowed."""
+        learner = self.model.learner
+        names = learner.approximate_labels if learner.matrices > 1 else ()
+        if len(names) > self._approximate:
+            self.on_warning(
+                f'partial annotations: {len(names)} labels are learnt approximately, since '
+                f'{learner.matrices} matrices fill partial_memory ({", ".join(names)[:200]})')
+        self._approximate = len(names)
 
     def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""

@@ -75,6 +75,8 @@ class ClassifierDiagnostics:
         loss = model.hamming.loss
         yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
         yield 'Model memory (MB)', f'{learner.memory_bytes / 1e6:.1f}'
+        yield 'Matrices', str(learner.matrices)
+        yield 'Approximate labels', str(len(learner.approximate_labels))
         yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
         yield 'Buffered vectors', str(len(classifier.matcher.buffer))
         yield 'Held annotations', str(classifier.matcher.held)
