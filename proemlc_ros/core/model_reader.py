@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
@@ -146,6 +147,12 @@ class ModelReader:
             if learner is None:
                 return np.zeros((0, len(self._state.labels)), self.options.dtype)
             return learner.ridge.beta[:, 1:].copy()
+
+    @property
+    def layer(self) -> HiddenLayer | None:
+        """The hidden layer, provisional while warming up; None before the first sample."""
+        with self._lock:
+            return None if self._state.learner is None else self._state.learner.layer
 
     @property
     def thresholds(self) -> Array:

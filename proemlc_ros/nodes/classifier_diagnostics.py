@@ -26,6 +26,9 @@ class ClassifierDiagnostics:
         self._node_name = node_name
         self._rejected = 0
         self._lost = 0
+        self._approximate = 0
+        # What to log: labels that are learnt approximately from now on; empty: none.
+        self.memory_warning = ''
 
     def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
@@ -55,6 +58,14 @@ class ClassifierDiagnostics:
         news = [f'{count} {what} in the last second'
                 for count, what in ((rejected - self._rejected, 'messages rejected'),
                                     (lost - self._lost, 'annotations lost')) if count > 0]
+        names = classifier.durable.model.learner.approximate_labels
+        self.memory_warning = ''
+        if len(names) > self._approximate:
+            self.memory_warning = (
+                f'partial_memory is full: {len(names)} labels, known in other samples than the '
+                f'rest, are learnt approximately ({", ".join(names)[:200]})')
+            news.append(self.memory_warning)
+        self._approximate = len(names)
         if news:
             status.level, status.message = DiagnosticStatus.WARN, ', '.join(news)
         self._rejected, self._lost = rejected, lost
