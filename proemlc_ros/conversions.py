@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages to plain objects and back: the one place where this happens.
 
-Reading works on any object with the message's fields, of rclpy or of rosbags; writing asks a
-`MessageFactory` for the messages of one of the two.
+Reading works on any object with the message's fields, of rclpy or of rosbags; those that a bag of
+an earlier version lacks have their defaults. Writing asks a `MessageFactory` for the messages of
+one of the two libraries.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from proemlc_ros.classifier.records import (
+    WHOLE,
     Annotation,
     Event,
     EventKind,
     LabelState,
     Query,
     QueryReason,
+    Region,
     StampedPrediction,
     StampedVector,
     Vector,
@@ -31,9 +34,13 @@ ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
 EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'
 FEATURES_TYPE = 'proemlc_ros/msg/FeatureVector'
 LABEL_SET_TYPE = 'proemlc_ros/msg/LabelSet'
+PICTURE_TYPE = 'sensor_msgs/msg/CompressedImage'
 PREDICTION_TYPE = 'proemlc_ros/msg/Prediction'
 QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
+REGION_TYPE = 'proemlc_ros/msg/Region'
 VISION_TYPE = 'vision_msgs/msg/Classification'
+# Value of Prediction.decided_by.
+BY_PROBABILITY = 1
 HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
 
 
@@ -62,7 +69,17 @@ def stamped_vector_of(message: Any) -> StampedVector:
     """Return the vector of a FeatureVector."""
     stamp = message.header.stamp
     return StampedVector(stamp.sec * NANOSECONDS + stamp.nanosec,
-                         np.asarray(message.data, dtype=np.float32), message.extractor)
+                         np.asarray(message.data, dtype=np.float32), message.extractor,
+                         getattr(message, 'source_topic', ''), region_of(message),
+                         getattr(message, 'region_count', 0))
+
+
+def region_of(message: Any) -> Region:
+    """Return the region of a message that has one."""
+    region = getattr(message, 'region', None)
+    if region is None:
+        return WHOLE
+    return Region(region.id, region.center_x, region.center_y, region.size_x, region.size_y)
 
 
 def annotation_of(message: Any) -> Annotation:
@@ -76,6 +93,7 @@ def annotation_of(message: Any) -> Annotation:
         features=features if features.size else None,
         extractor=str(message.extractor),
         annotator=str(message.annotator),
+        region=region_of(message),
     )
 
 
@@ -83,24 +101,29 @@ def stamped_prediction_of(message: Any) -> StampedPrediction:
     """Return the content of a Prediction."""
     return StampedPrediction(stamp_of(message.header), tuple(message.labels),
                              vector_of(message.scores), float(message.novelty),
-                             int(message.label_set_version))
+                             int(message.label_set_version), vector_of(message.probabilities),
+                             message.decided_by == BY_PROBABILITY, float(message.threshold),
+                             region_of(message), int(message.region_count),
+                             str(message.source_topic))
 
 
 def label_state_of(message: Any) -> LabelState:
     """Return the labels of a LabelSet."""
     return LabelState(tuple(message.names), tuple(map(int, message.counts)),
                       tuple(map(float, message.thresholds)), int(message.samples),
-                      int(message.version))
+                      int(message.version), int(message.at_least), str(message.decision))
 
 
 def query_of(message: Any) -> Query:
     """Return the query of a LabelQuery."""
     vector = StampedVector(stamp_of(message.header), vector_of(message.features),
-                           str(message.extractor))
+                           str(message.extractor), str(message.source_topic),
+                           region_of(message))
     return Query(vector, str(message.text), tuple(message.candidates),
                  tuple(map(float, message.scores)), float(message.novelty),
                  QueryReason.NOVEL if message.reason == QueryReason.NOVEL
-                 else QueryReason.DOUBTFUL)
+                 else QueryReason.DOUBTFUL,
+                 str(message.label), tuple(map(float, message.probabilities)))
 
 
 def event_of(message: Any) -> Event:
@@ -110,7 +133,11 @@ def event_of(message: Any) -> Event:
         ValueError: the kind is not known to this version.
     """
     return Event(EventKind(message.kind), stamp_of(message.header), str(message.label),
-                 str(message.new_label), str(message.file_name))
+                 str(message.new_label), str(message.file_name),
+                 int(getattr(message, 'sample', 0)), distinct(getattr(message, 'labels', ())),
+                 distinct(getattr(message, 'absent', ())),
+                 bool(getattr(message, 'complete', True)),
+                 str(getattr(message, 'annotator', '')))
 
 
 def new_header(factory: MessageFactory, stamp: int, frame_id: str = '') -> Any:
@@ -118,6 +145,11 @@ def new_header(factory: MessageFactory, stamp: int, frame_id: str = '') -> Any:
     time = factory.new('builtin_interfaces/msg/Time', sec=stamp // NANOSECONDS,
                        nanosec=stamp % NANOSECONDS)
     return factory.new('std_msgs/msg/Header', stamp=time, frame_id=frame_id)
+
+
+def region_message(factory: MessageFactory, region: Region) -> Any:
+    """Return the Region of a region."""
+    return factory.new(REGION_TYPE, **region._asdict())
 
 
 def annotation_message(factory: MessageFactory, annotation: Annotation) -> Any:
@@ -132,6 +164,7 @@ def annotation_message(factory: MessageFactory, annotation: Annotation) -> Any:
         features=factory.floats(np.empty(0, np.float32) if features is None else features),
         extractor=annotation.extractor,
         annotator=annotation.annotator,
+        region=region_message(factory, annotation.region),
     )
 
 
@@ -144,6 +177,11 @@ def event_message(factory: MessageFactory, event: Event) -> Any:
         label=event.label,
         new_label=event.new_label,
         file_name=event.file_name,
+        sample=event.sample,
+        labels=list(event.labels),
+        absent=list(event.absent),
+        complete=event.complete,
+        annotator=event.annotator,
     )
 
 
@@ -155,12 +193,15 @@ def feature_vector_message(factory: MessageFactory, vector: StampedVector,
         header=new_header(factory, vector.stamp, frame_id),
         data=factory.floats(vector.data),
         extractor=vector.extractor,
+        source_topic=vector.source_topic,
+        region=region_message(factory, vector.region),
+        region_count=vector.region_count,
     )
 
 
-def prediction_message(factory: MessageFactory, header: Any,
+def prediction_message(factory: MessageFactory, header: Any, vector: StampedVector,
                        prediction: VersionedPrediction) -> Any:
-    """Return the Prediction for the features with this header."""
+    """Return the Prediction for a vector that came with this header."""
     found = prediction.classification
     return factory.new(
         PREDICTION_TYPE,
@@ -169,6 +210,12 @@ def prediction_message(factory: MessageFactory, header: Any,
         scores=factory.floats(found.scores),
         novelty=float(found.novelty),
         label_set_version=prediction.version,
+        threshold=float(found.threshold),
+        probabilities=factory.floats(()),
+        decided_by=0,
+        region=region_message(factory, vector.region),
+        region_count=vector.region_count,
+        source_topic=vector.source_topic,
     )
 
 
@@ -182,6 +229,8 @@ def label_set_message(factory: MessageFactory, state: LabelState, stamp: int) ->
         thresholds=factory.floats(state.thresholds),
         samples=state.samples,
         version=state.version,
+        at_least=state.at_least,
+        decision=state.decision,
     )
 
 
@@ -197,6 +246,10 @@ def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
         novelty=float(query.novelty),
         features=factory.floats(query.vector.data),
         extractor=query.vector.extractor,
+        label=query.label,
+        probabilities=factory.floats(query.probabilities),
+        region=region_message(factory, query.vector.region),
+        source_topic=query.vector.source_topic,
     )
 
 

@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from proemlc_ros.bags.entry_proof import Row, digest_of, records_of
@@ -32,6 +33,7 @@ class AppendableBag:
         folder: folder of the bag; made where it does not exist.
         types: message types of the topics.
         new_topics: returns the topics of a new bag.
+        is_current: tells whether a file with these topics takes the messages of this version.
         is_valid: tells whether a message without a record is whole.
         max_file_bytes: size above which a new file is begun.
 
@@ -43,12 +45,16 @@ class AppendableBag:
     """
 
     def __init__(self, folder: Path, types: Sequence[str],
-                 new_topics: Callable[[], Sequence[BagTopic]], is_valid: Callable[[Row], bool],
-                 max_file_bytes: int) -> None:
+                 new_topics: Callable[[], Sequence[BagTopic]],
+                 is_current: Callable[[Sequence[BagTopic]], bool],
+                 is_valid: Callable[[Row], bool], max_file_bytes: int) -> None:
         self.folder = folder
         self.types = list(types)
         self.max_file_bytes = max_file_bytes
         self._new_topics = new_topics
+        self._is_current = is_current
+        # Whether the newest file has earlier definitions; whether files have different ones.
+        self._outdated = self._mixed = False
         self._known_topics: list[BagTopic] = []
         self._closed: list[FileSummary] = []
         self._live: FileSummary | None = None
@@ -68,6 +74,10 @@ class AppendableBag:
         self.folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths()
         self._known_topics = topics_in(paths, self.types)
+        self._outdated = bool(self._known_topics) and not self._is_current(self._known_topics)
+        hashes = {topic.type_hash for topic in self._known_topics}
+        self._mixed = any(topic.type_hash not in hashes
+                          for topic in topics_in(paths[:1], self.types))
         for path in paths:
             if self._live is not None:
                 self._closed.append(self._live)
@@ -122,7 +132,7 @@ class AppendableBag:
         if not messages:
             return []
         file = self._file or self._reopen()
-        if file.size() > self.max_file_bytes:
+        if file.size() > self.max_file_bytes or self._outdated:
             file = self.begin_file()
         start = max(now, self._last_time + 1)
         rows: list[Row] = [(self._last_id + 1 + offset, index + 1, start + offset, data)
@@ -145,6 +155,8 @@ class AppendableBag:
         """Begin the next file."""
         if self._file is None or self._live is None:
             raise FileNotFoundError(f'no file of {self.folder} is open')
+        if self._outdated:
+            self._renew_topics()
         number = int(self._file.path.stem.rpartition('_')[2]) + 1
         following = SqliteFile.create(self._path(number), self.topics)
         try:
@@ -156,6 +168,13 @@ class AppendableBag:
         self._file, self._live = following, FileSummary(following.path.name)
         self.write_metadata()
         return following
+
+    def _renew_topics(self) -> None:
+        """Take the definitions of this version; the topics that there are keep their names."""
+        names = {topic.type: topic.name for topic in self._known_topics}
+        self._known_topics = [replace(topic, name=names.get(topic.type, topic.name))
+                              for topic in self._new_topics()]
+        self._outdated, self._mixed = False, True
 
     def continue_after(self, number: int) -> None:
         """Number new messages above this."""
@@ -188,7 +207,10 @@ class AppendableBag:
 
     def write_metadata(self) -> None:
         """Bring metadata.yaml up to date."""
-        write_metadata(self.folder, self.topics, self.files)
+        # Readers leave out files whose definitions have another hash than the metadata.
+        topics = ([replace(topic, type_hash='') for topic in self.topics] if self._mixed
+                  else self.topics)
+        write_metadata(self.folder, topics, self.files)
 
     def close(self) -> None:
         """Write the metadata and close the bag; no message depends on it."""
@@ -201,18 +223,23 @@ class AppendableBag:
 
     # ----- reading -----
 
-    def entries(self, after: int = 0) -> Iterator[Pair]:
-        """Yield the messages with a number above `after` that prove themselves, oldest first."""
+    def entries(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
+        """Yield the messages with a number above `after` that prove themselves, oldest first.
+
+        Args:
+            after: number above which they are.
+            topics: numbers of the topics whose messages are wanted, from 1 on; empty: all.
+        """
         for summary in self.files:
             if summary.last_id > after or summary is self._live:
-                for pair in self._pairs(summary, after):
+                for pair in self._pairs(summary, after, topics):
                     row, record = pair
                     if record is None or digest_of(row) == record.digest:
                         yield pair
 
-    def entry(self, number: int) -> Pair | None:
-        """Return one message; None where it is gone."""
-        pair = next(self.entries(number - 1), None)
+    def entry(self, number: int, topics: Sequence[int] = ()) -> Pair | None:
+        """Return one message; None where it is gone, or of another topic."""
+        pair = next(self.entries(number - 1, topics), None)
         return None if pair is None or pair[0][0] != number else pair
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
@@ -232,15 +259,16 @@ class AppendableBag:
         with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
             return file.references(prefix, most)
 
-    def _pairs(self, summary: FileSummary, after: int) -> Iterator[Pair]:
+    def _pairs(self, summary: FileSummary, after: int, topics: Sequence[int]) -> Iterator[Pair]:
         if summary.path in self._salvaged:
-            yield from (pair for pair in self._salvaged[summary.path] if pair[0][0] > after)
+            yield from (pair for pair in self._salvaged[summary.path]
+                        if pair[0][0] > after and (not topics or pair[0][1] in topics))
         elif summary is self._live:
             if self._file is not None:
-                yield from _present(self._file, after)
+                yield from _present(self._file, after, topics)
         else:
             with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
-                yield from _present(file, after)
+                yield from _present(file, after, topics)
 
     # ----- inside -----
 
@@ -279,5 +307,5 @@ class AppendableBag:
         return [path for _, path in sorted(numbered)]
 
 
-def _present(file: SqliteFile, after: int) -> Iterator[Pair]:
-    return ((row, record) for row, record in file.entries(after) if row is not None)
+def _present(file: SqliteFile, after: int, topics: Sequence[int]) -> Iterator[Pair]:
+    return ((row, record) for row, record in file.entries(after, topics) if row is not None)

@@ -4,8 +4,8 @@
 
 Feature vectors are read three times as fast as by general deserialization, and a whole message is
 told from what a damaged file has left of one: general deserializers trust every length that they
-read and may take hours over a wrong one. Only plain little-endian CDR of exactly our definitions
-is parsed; everything else is left to the library.
+read and may take hours over a wrong one. Only plain little-endian CDR of exactly our definitions,
+or of earlier ones that lack the last fields, is parsed; all else is left to the library.
 """
 
 from __future__ import annotations
@@ -14,31 +14,39 @@ from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
 from struct import error as struct_error
+from typing import Any
 
 import numpy as np
 
 from proemlc_ros.classifier.records import (
+    WHOLE,
     Annotation,
     Event,
     EventKind,
+    Picture,
+    Region,
     StampedVector,
     Vector,
 )
-from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE, PICTURE_TYPE
 from proemlc_ros.stamps import NANOSECONDS
 
 _LITTLE_ENDIAN = b'\x00\x01'
 # Behind the four bytes that tell the encoding: stamp and the length of frame_id.
 _HEADER = Struct('<iII')
 _UINT = Struct('<I')
+_LONG = Struct('<Q')
+_BOX = Struct('<4d')
+# Bytes of the encapsulation header; alignment counts from behind it.
+_START = 4
 _FLOAT = np.dtype('<f4')
 _NO_VALUES: Vector = np.empty(0, np.float32)
 # Longest body of an annotation, in bytes, that is worth caching: it has no features of its own.
 _SHORT = 512
 _NOT_PLAIN = (struct_error, ValueError, IndexError)
 
-# Labels, absent labels, complete, features, extractor, annotator.
-_Body = tuple[tuple[str, ...], tuple[str, ...], bool, Vector | None, str, str]
+# Labels, absent labels, complete, features, extractor, annotator, region.
+_Body = tuple[tuple[str, ...], tuple[str, ...], bool, Vector | None, str, str, Region]
 
 
 def read_vector(data: bytes) -> StampedVector | None:
@@ -60,8 +68,8 @@ def read_annotation(data: bytes) -> Annotation | None:
 def read_event(data: bytes) -> Event | None:
     """Return the event of a serialized ModelEvent; None as above, or for an unknown kind."""
     try:
-        stamp, kind, label, new_label, file_name = _event(data)
-        return Event(EventKind(kind), stamp, label, new_label, file_name)
+        kind, fields = _event(data)
+        return Event(EventKind(kind), *fields)
     except _NOT_PLAIN:
         return None
 
@@ -71,7 +79,8 @@ def is_whole(data: bytes, type_name: str) -> bool:
 
     Args:
         data: CDR bytes with their encapsulation header.
-        type_name: FeatureVector, LabelAnnotation or ModelEvent of this package.
+        type_name: FeatureVector, LabelAnnotation or ModelEvent of this package, or
+            CompressedImage.
     """
     try:
         _PARSERS[type_name](data)
@@ -83,42 +92,79 @@ def is_whole(data: bytes, type_name: str) -> bool:
 def _vector(data: bytes) -> StampedVector:
     stamp, place = _header(data)
     values, place = _floats(data, place)
-    return StampedVector(stamp, values, _last_text(data[place:]))
+    return StampedVector(stamp, values, *_origin(data[place:], place - _START & 7))
 
 
 def _annotation(data: bytes) -> Annotation:
     stamp, place = _header(data)
-    body = data[(place + 3) & ~3:]
+    place = (place + 3) & ~3
+    body = data[place:]
     parse = _cached_annotation_body if len(body) <= _SHORT else _annotation_body
-    return Annotation(stamp, *parse(body))
+    return Annotation(stamp, *parse(body, place - _START & 7))
 
 
-def _event(data: bytes) -> tuple[int, int, str, str, str]:
+def _event(data: bytes) -> tuple[int, tuple[Any, ...]]:
+    """Return the kind as a number, and the other fields."""
     stamp, place = _header(data)
-    label, end = _text(data, place + 1)
-    new_label, end = _text(data, end)
-    file_name, end = _text(data, end)
-    _check_end(data, end)
-    return stamp, data[place], label, new_label, file_name
+    kind = data[place]
+    label, place = _text(data, place + 1)
+    new_label, place = _text(data, place)
+    file_name, place = _text(data, place)
+    if _is_end(data, place):
+        return kind, (stamp, label, new_label, file_name)
+    place += _START - place & 7
+    sample, = _LONG.unpack_from(data, place)
+    labels, place = _texts(data, place + 8)
+    absent, place = _texts(data, place)
+    complete = _boolean(data, place)
+    annotator, place = _text(data, place + 1)
+    _check_end(data, place)
+    return kind, (stamp, label, new_label, file_name, sample, labels, absent, complete, annotator)
+
+
+def read_picture(data: bytes) -> Picture:
+    """Return the picture of a serialized CompressedImage.
+
+    Raises:
+        ValueError, struct.error, IndexError: it is not plainly one.
+    """
+    stamp, place = _header(data)
+    image_format, place = _text(data, place)
+    place = (place + 3) & ~3
+    length, = _UINT.unpack_from(data, place)
+    if place + 4 + length > len(data):
+        raise ValueError('cut off')
+    _check_end(data, place + 4 + length)
+    return Picture(stamp, image_format, data[place + 4:place + 4 + length])
+
+
+def picture_bytes(picture: Picture) -> bytes:
+    """Return a picture as a serialized CompressedImage."""
+    image_format = picture.format.encode() + b'\0'
+    head = (_LITTLE_ENDIAN + b'\0\0' + _HEADER.pack(*divmod(picture.stamp, NANOSECONDS), 1)
+            + b'\0' * 4 + _UINT.pack(len(image_format)) + image_format)
+    return (head + bytes(-len(head) % 4) + _UINT.pack(len(picture.data)) + picture.data)
 
 
 _PARSERS: dict[str, Callable[[bytes], object]] = {
-    FEATURES_TYPE: _vector, ANNOTATION_TYPE: _annotation, EVENT_TYPE: _event}
+    FEATURES_TYPE: _vector, ANNOTATION_TYPE: _annotation, EVENT_TYPE: _event,
+    PICTURE_TYPE: read_picture}
 
 
-def _annotation_body(data: bytes) -> _Body:
-    """Return the fields of an annotation behind its header."""
+def _annotation_body(data: bytes, offset: int) -> _Body:
+    """Return the fields of an annotation behind its header; offset: of the body, modulo 8."""
     labels, place = _texts(data, 0)
     absent, place = _texts(data, place)
-    complete = data[place]
-    if complete > 1:
-        raise ValueError('not a boolean')
+    complete = _boolean(data, place)
     features, place = _floats(data, place + 1)
     extractor, place = _text(data, place)
     annotator, place = _text(data, place)
-    _check_end(data, place)
-    return (labels, absent, bool(complete), features if features.size else None, extractor,
-            annotator)
+    region = WHOLE
+    if not _is_end(data, place):
+        region, place = _region(data, place, offset)
+        _check_end(data, place)
+    return (labels, absent, complete, features if features.size else None, extractor, annotator,
+            region)
 
 
 # Many annotations say the same; parsing again takes longer than a look-up.
@@ -126,10 +172,28 @@ _cached_annotation_body = lru_cache(maxsize=4096)(_annotation_body)
 
 
 @lru_cache(maxsize=4096)
-def _last_text(data: bytes) -> str:
-    text, place = _text(data, 0)
-    _check_end(data, place)
-    return text
+def _origin(data: bytes, offset: int) -> tuple[str, str, Region, int]:
+    """Return extractor, topic, region and number of regions of a vector; offset: as above."""
+    extractor, place = _text(data, 0)
+    if _is_end(data, place):
+        return extractor, '', WHOLE, 0
+    source_topic, place = _text(data, place)
+    region, place = _region(data, place, offset)
+    count, = _UINT.unpack_from(data, place)
+    _check_end(data, place + 4)
+    return extractor, source_topic, region, count
+
+
+def _region(data: bytes, place: int, offset: int) -> tuple[Region, int]:
+    name, place = _text(data, place)
+    place += -(place + offset) & 7
+    return Region(name, *_BOX.unpack_from(data, place)), place + _BOX.size
+
+
+def _boolean(data: bytes, place: int) -> bool:
+    if data[place] > 1:
+        raise ValueError('not a boolean')
+    return bool(data[place])
 
 
 def _header(data: bytes) -> tuple[int, int]:
@@ -181,6 +245,11 @@ def _floats(data: bytes, place: int) -> tuple[Vector, int]:
     return np.frombuffer(data, _FLOAT, count, place + 4), end
 
 
+def _is_end(data: bytes, place: int) -> bool:
+    """Tell whether nothing but padding follows."""
+    return place <= len(data) <= place + 3
+
+
 def _check_end(data: bytes, place: int) -> None:
-    if not place <= len(data) <= place + 3:
+    if not _is_end(data, place):
         raise ValueError('more than padding is left')

@@ -15,6 +15,7 @@ from proemlc_ros.bags.journal_file import (
     FileReport,
     Pair,
     Salvage,
+    are_topics_of,
     open_examined,
     rebuild,
     salvage,
@@ -134,6 +135,6 @@ def topics_in(paths: Sequence[Path], types: list[str]) -> list[BagTopic]:
                 topics = file.topics()
         except Exception:  # Damaged content raises what it likes.
             continue
-        if [topic.type for topic in topics] == types:
+        if are_topics_of(topics, types):
             return topics
     return []

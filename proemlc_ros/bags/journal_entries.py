@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event
@@ -14,6 +15,7 @@ from proemlc_ros.classifier.records import Annotation, Event
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     EVENT_TYPE,
+    PICTURE_TYPE,
     MessageFactory,
     annotation_message,
     annotation_of,
@@ -22,10 +24,16 @@ from proemlc_ros.conversions import (
 )
 
 JournalRecord = Annotation | Event
-ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
+ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE, PICTURE_TYPE)
 """Message types of the entries, in the order of their topics."""
 
-_TOPIC_ENDINGS = ('annotations', 'events')
+# Numbers of the topics.
+EVENT_TOPIC, PICTURE_TOPIC = 2, 3
+RECORD_TOPICS = (1, EVENT_TOPIC)
+
+_TOPIC_ENDINGS = ('annotations', 'events', 'pictures')
+# The fields that the newest version of each type has last; a definition without it is older.
+NEWEST_FIELDS = ('region', 'annotator', 'data')
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +45,14 @@ class JournalEntry:
         record: the annotation or event; None where it cannot be read.
         reference: what an event refers to outside the journal; empty for most entries.
         error: why it cannot be read, in words.
+        time: nanoseconds since the epoch, when it was written.
     """
 
     number: int
     record: JournalRecord | None
     reference: str = ''
     error: str = ''
+    time: int = 0
 
 
 class EntryCodec:
@@ -69,6 +79,11 @@ class EntryCodec:
                                    type_hash=type_hash))
         return topics
 
+    def is_current(self, topics: Sequence[BagTopic]) -> bool:
+        """Tell whether a file with these topics takes the messages of this version."""
+        return ([topic.type for topic in topics] == list(ENTRY_TYPES)
+                and all(map(_has_last, topics, NEWEST_FIELDS)))
+
     def encode(self, record: JournalRecord) -> tuple[int, bytes]:
         """Return the index of the topic of a record, and its bytes."""
         if isinstance(record, Annotation):
@@ -79,7 +94,7 @@ class EntryCodec:
 
     def decode(self, pair: Pair) -> JournalEntry:
         """Return what was written; a record that cannot be read is None, with the reason."""
-        (number, topic_number, _, data), proof = pair
+        (number, topic_number, time, data), proof = pair
         reference = '' if proof is None else proof.reference
         try:
             read = read_annotation if topic_number == 1 else read_event
@@ -88,12 +103,20 @@ class EntryCodec:
                 message = self._messages.deserialize(data, ENTRY_TYPES[topic_number - 1])
                 record = (annotation_of if topic_number == 1 else event_of)(message)
         except Exception as error:  # Deserializers raise what they like.
-            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
-        return JournalEntry(number, record, reference)
+            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}', time)
+        return JournalEntry(number, record, reference, time=time)
+
+
+def _has_last(topic: BagTopic, field: str) -> bool:
+    """Tell whether a field is the last one of the type that a topic defines."""
+    own = topic.definition.partition('\n====')[0]  # Behind it are the types that it needs.
+    lines = [line.partition('#')[0].split() for line in own.splitlines()]
+    fields = [words[1] for words in lines if len(words) > 1 and '=' not in words[1]]
+    return fields[-1:] == [field]
 
 
 def is_valid_entry(row: Row) -> bool:
     """Tell whether an entry without a record is whole."""
     _, topic_number, timestamp, data = row
-    return (timestamp > 0 and topic_number in (1, 2)
+    return (timestamp > 0 and 1 <= topic_number <= len(ENTRY_TYPES)
             and is_whole(data, ENTRY_TYPES[topic_number - 1]))

@@ -104,6 +104,12 @@ class FileReport:
         return FileSummary(self.name, self.first_time, self.last_time, counts, last_id)
 
 
+def are_topics_of(topics: Sequence[BagTopic], types: Sequence[str]) -> bool:
+    """Tell whether a file's topics are those of the journal; earlier versions lack the last."""
+    found = [topic.type for topic in topics]
+    return bool(found) and found == list(types[:len(found)])
+
+
 def examine(file: SqliteFile, judge: Judge, types: Sequence[str]) -> FileReport:
     """Read all of a file and judge its entries.
 
@@ -119,7 +125,7 @@ def examine(file: SqliteFile, judge: Judge, types: Sequence[str]) -> FileReport:
     try:
         if not file.is_sound():
             report.problem, report.readable = 'its structure is damaged', False
-        elif [topic.type for topic in file.topics()] != list(types):
+        elif not are_topics_of(file.topics(), types):
             report.problem = 'its list of topics is damaged'
         else:
             for entry in judge.judge(file.entries()):

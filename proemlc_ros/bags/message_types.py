@@ -28,6 +28,11 @@ from proemlc_ros.classifier.records import Vector
 from proemlc_ros.errors import BagError
 
 _PACKAGE = 'proemlc_ros'
+# Number of fields that our types had before the first later ones were added at their ends.
+EARLIER_FIELDS = {
+    f'{_PACKAGE}/msg/{name}': count for name, count in (
+        ('FeatureVector', 3), ('LabelAnnotation', 7), ('LabelQuery', 8), ('LabelSet', 6),
+        ('ModelEvent', 5), ('Prediction', 5))}
 _IDL_SEPARATOR = '=' * 80 + '\n'
 
 
@@ -172,11 +177,48 @@ def matching_typestore(name: str, data: bytes, types: Typestore) -> Typestore | 
     return None
 
 
+def is_ours(name: str, types: Typestore) -> bool:
+    """Tell whether a typestore has some version of one of our types under its name."""
+    return name in EARLIER_FIELDS and types.fielddefs[name][1] in [
+        store.fielddefs[name][1] for store in (default_typestore(), _earlier_typestore())]
+
+
+def read_any_version(name: str, types: Typestore, data: bytes) -> object:
+    """Return a message of one of our types; a bag may hold those of several versions.
+
+    Args:
+        name: name of the type.
+        types: typestore of the bag, tried first.
+        data: CDR bytes.
+
+    Raises:
+        SerdeError: the bytes fit no version of the type.
+    """
+    try:
+        return types.deserialize_cdr(data, name)
+    except SerdeError:
+        store = matching_typestore(name, data, default_typestore())
+        if store is None:
+            raise
+        return store.deserialize_cdr(data, name)
+
+
+@cache
+def _earlier_typestore() -> Typestore:
+    """Return our types as they were without the later fields."""
+    default = default_typestore()
+    store = get_typestore(Stores.EMPTY)
+    store.register({
+        name: (constants, fields[:EARLIER_FIELDS.get(name, len(fields))])
+        for name, (constants, fields) in default.fielddefs.items()})
+    return store
+
+
 @cache
 def _older_typestores() -> list[Typestore]:
-    return [get_typestore(store) for store in (
+    return [_earlier_typestore(), *(get_typestore(store) for store in (
         Stores.ROS2_HUMBLE, Stores.ROS2_GALACTIC, Stores.ROS2_FOXY, Stores.ROS2_ELOQUENT,
-        Stores.ROS2_DASHING)]
+        Stores.ROS2_DASHING))]
 
 
 def _parsed(definition: MessageDefinition, name: str, limits: DefinitionReader) -> Typesdict:

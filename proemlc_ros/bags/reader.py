@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from functools import partial
 from heapq import merge
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from proemlc_ros.bags.message_types import (
     default_typestore,
     full_type_name,
     is_defined,
+    is_ours,
+    read_any_version,
     typestore_of,
 )
 from proemlc_ros.bags.metadata import BagTopic
@@ -209,6 +212,8 @@ class BagReader(AbstractContextManager['BagReader']):
             return ()
 
     def _reader(self, name: str) -> Callable[[bytes], object]:
+        if is_ours(name, self._types):
+            return partial(read_any_version, name, self._types)
         if name in self._defined:
             return lambda data: self._types.deserialize_cdr(data, name)
         return GuessedTypeReader(name, self._types)

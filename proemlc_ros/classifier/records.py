@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
@@ -25,6 +25,42 @@ def _by_identity(kind: type[Kind]) -> type[Kind]:
     return kind
 
 
+class Region(NamedTuple):
+    """Part of a picture: an upright box in pixels.
+
+    Args:
+        id: detection or track that it belongs to, empty where there is none.
+        center_x: pixels from the left edge.
+        center_y: pixels from the upper edge.
+        size_x: width; 0 for the whole picture.
+        size_y: height; 0 for the whole picture.
+    """
+
+    id: str = ''
+    center_x: float = 0.0
+    center_y: float = 0.0
+    size_x: float = 0.0
+    size_y: float = 0.0
+
+
+WHOLE = Region()
+"""The whole picture."""
+
+
+class Picture(NamedTuple):
+    """A compressed picture of what a feature vector was made from.
+
+    Args:
+        stamp: nanoseconds, of the picture it was made from.
+        format: as in CompressedImage.
+        data: the compressed bytes.
+    """
+
+    stamp: int
+    format: str
+    data: bytes
+
+
 # Named tuples: frozen dataclasses take four times as long to make, and bags have millions.
 @_by_identity
 class StampedVector(NamedTuple):
@@ -34,11 +70,17 @@ class StampedVector(NamedTuple):
         stamp: nanoseconds; 0 where the source gives no time.
         data: the values, shape (d,).
         extractor: what made the values, empty where not stated.
+        source_topic: topic of the sensor message, empty where not stated.
+        region: part of the picture.
+        region_count: vectors of the same picture, 0 where this one is of the whole picture.
     """
 
     stamp: int
     data: Vector
     extractor: str = ''
+    source_topic: str = ''
+    region: Region = WHOLE
+    region_count: int = 0
 
 
 @_by_identity
@@ -53,6 +95,7 @@ class Annotation(NamedTuple):
         features: the values themselves, or None to look them up by stamp.
         extractor: what made the features.
         annotator: who annotates.
+        region: of the vector meant.
         request: of the client, where it may be repeated.
     """
 
@@ -63,6 +106,7 @@ class Annotation(NamedTuple):
     features: Vector | None = None
     extractor: str = ''
     annotator: str = ''
+    region: Region = WHOLE
     request: ClientRequest | None = None
 
     @property
@@ -78,9 +122,9 @@ class Annotation(NamedTuple):
         return self.labels if self.complete else self.labels + self.absent
 
     def about(self, vector: StampedVector) -> Annotation:
-        """Return the same annotation with the stamp, values and extractor of a vector."""
+        """Return the same annotation with the stamp, values, extractor and region of a vector."""
         return Annotation(vector.stamp, self.labels, self.absent, self.complete, vector.data,
-                          vector.extractor, self.annotator, self.request)
+                          vector.extractor, self.annotator, vector.region, self.request)
 
     def bare(self) -> Annotation:
         """Return the same annotation without the values."""
@@ -133,6 +177,11 @@ class EventKind(IntEnum):
     REMOVE = 3
     RESET = 4
     LOAD = 5
+    RENEW = 6
+    RELABEL = 7
+    DELETE = 8
+    MERGE_LABELS = 9
+    REDO = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +192,13 @@ class Event:
         kind: what happened.
         stamp: nanoseconds; when it happened.
         label: the label concerned, empty where the kind uses none.
-        new_label: the label's new name, for RENAME.
+        new_label: the label's new name, for RENAME; the label that stays, for MERGE_LABELS.
         file_name: the model file, for LOAD.
+        sample: number of the journal entry that it refers to; 0 for none.
+        labels: names that are present, for RELABEL.
+        absent: names that are absent, for RELABEL.
+        complete: whether every name that is not listed is absent, for RELABEL.
+        annotator: who made the change.
     """
 
     kind: EventKind
@@ -152,6 +206,11 @@ class Event:
     label: str = ''
     new_label: str = ''
     file_name: str = ''
+    sample: int = 0
+    labels: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    complete: bool = True
+    annotator: str = ''
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +223,12 @@ class StampedPrediction:
         scores: one per label, in the order of the label set of that version.
         novelty: 0 (well known) to 1 (nothing like it).
         version: of the label set.
+        probabilities: one per label, in the same order; empty where not known.
+        by_probability: whether the labels were chosen by probability, not by score.
+        threshold: what the score or probability of each predicted label is above.
+        region: of the feature vector.
+        region_count: as in StampedVector.
+        source_topic: as in StampedVector.
     """
 
     stamp: int
@@ -171,17 +236,25 @@ class StampedPrediction:
     scores: NDArray[np.float32]
     novelty: float
     version: int
+    probabilities: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+    by_probability: bool = False
+    threshold: float = 0.0
+    region: Region = WHOLE
+    region_count: int = 0
+    source_topic: str = ''
 
 
 @dataclass(frozen=True, slots=True)
 class LabelState:
-    """The label set of one instant: names, samples per label, thresholds."""
+    """The label set of one instant: names, samples per label, thresholds, decision rule."""
 
     names: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
     thresholds: tuple[float, ...] = ()
     samples: int = 0
     version: int = 0
+    at_least: int = 0
+    decision: str = ''
 
 
 class QueryReason(IntEnum):
@@ -202,6 +275,8 @@ class Query:
         scores: of the candidates.
         novelty: of the vector.
         reason: the reason, for programs.
+        label: the label in doubt, empty where the vector is novel.
+        probabilities: of the candidates; empty where not known.
     """
 
     vector: StampedVector
@@ -210,11 +285,14 @@ class Query:
     scores: tuple[float, ...] = ()
     novelty: float = 0.0
     reason: QueryReason = QueryReason.DOUBTFUL
+    label: str = ''
+    probabilities: tuple[float, ...] = ()
 
     def prediction(self) -> StampedPrediction:
         """Return the vector asked about as something to annotate; its scores are not known."""
         return StampedPrediction(self.vector.stamp, (), np.empty(0, np.float32), self.novelty,
-                                 version=-1)
+                                 version=-1, region=self.vector.region,
+                                 source_topic=self.vector.source_topic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,12 +83,13 @@ class ClassifierServices:
     def _predict(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
             return self._reject(response, NotActiveError())
+        vector = stamped_vector_of(request.features)
         try:
-            prediction = self._classifier.predict(stamped_vector_of(request.features))
+            prediction = self._classifier.predict(vector)
         except ProEMLCError as error:
             return self._reject(response, error)
         response.prediction = prediction_message(
-            self._factory, request.features.header, prediction)
+            self._factory, request.features.header, vector, prediction)
         return _fill(response, True, '')
 
     def _undo(self, request: Any, response: Any) -> DeferredResponse:

@@ -12,13 +12,7 @@ from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
-from rclpy.qos import (
-    DurabilityPolicy,
-    HistoryPolicy,
-    QoSProfile,
-    ReliabilityPolicy,
-    qos_profile_sensor_data,
-)
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
@@ -98,7 +92,7 @@ class ClassifierTopics:
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
         vision = message_class(VISION_TYPE)
         self._vision = None if vision is None else self._publisher(
-            vision, '~/classification', qos_profile_sensor_data)
+            vision, '~/classification', offered)
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
@@ -135,7 +129,7 @@ class ClassifierTopics:
         except ProEMLCError as error:
             self.reject(error)
             return
-        self._predictions.publish(prediction_message(factory, header, prediction))
+        self._predictions.publish(prediction_message(factory, header, vector, prediction))
         classifier.statistics.count_prediction(time.perf_counter_ns() - started)
         # What follows is behind the prediction, so that nobody waits for it.
         classifier.keep(vector)
@@ -152,9 +146,8 @@ class ClassifierTopics:
             self._classifier.statistics.annotations.count()
             self.reject(NotActiveError())
             return
-        # Those behind wait in the queue of DDS meanwhile.
-        self._classifier.learning.wait_for_room(_ROOM_TIMEOUT)
-        future = self._classifier.annotate(annotation_of(message))
+        # While one waits for room, those behind wait in the queue of DDS.
+        future = self._classifier.annotate(annotation_of(message), _ROOM_TIMEOUT)
         future.add_done_callback(self.publish_learnt)
 
     def publish_learnt(self, future: Future[Any]) -> None:

@@ -20,6 +20,7 @@ from proemlc_ros.msg import (
     LabelSet,
     ModelEvent,
     Prediction,
+    Region,
 )
 
 _TYPES: dict[str, type] = {
@@ -31,6 +32,7 @@ _TYPES: dict[str, type] = {
     'proemlc_ros/msg/LabelSet': LabelSet,
     'proemlc_ros/msg/ModelEvent': ModelEvent,
     'proemlc_ros/msg/Prediction': Prediction,
+    'proemlc_ros/msg/Region': Region,
 }
 try:  # Optional: perception users have it.
     from vision_msgs.msg import Classification, ObjectHypothesis

@@ -19,7 +19,7 @@ import pytest
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.records import WHOLE, Annotation, Event, EventKind, Region
 
 DATA = Path(__file__).parent / 'data' / 'earlier_model_directory'
 EXPECTED = json.loads((DATA / 'expected.json').read_text(encoding='utf-8'))
@@ -61,9 +61,13 @@ def as_expected(entry):
     record = entry.record
     if isinstance(record, Annotation):
         fields = {**record._asdict(), 'features': record.features.tolist()}
-        assert fields.pop('request') is None  # Of a later version.
+        # Of later versions.
+        assert (fields.pop('request'), fields.pop('region')) == (None, WHOLE)
         return {'number': entry.number, 'annotation': json.loads(json.dumps(fields))}
-    return {'number': entry.number, 'event': {**asdict(record), 'kind': record.kind.name}}
+    fields = {**asdict(record), 'kind': record.kind.name}
+    later = ('sample', 'labels', 'absent', 'complete', 'annotator')
+    assert [fields.pop(name) for name in later] == [0, (), (), True, '']
+    return {'number': entry.number, 'event': fields}
 
 
 def test_the_journal_reads_entry_by_entry(folder):
@@ -104,3 +108,29 @@ def test_undo_reaches_behind_the_snapshot(folder):
     for _ in range(undo_entries):
         durable.undo()
     assert durable.model.learner.samples == EXPECTED['samples'] - undo_entries
+
+
+def test_what_is_appended_begins_a_file_with_the_definitions_of_this_version(folder):
+    region = Region('7', 10.5, 20.25, 30.0, 40.0)
+    new = [Annotation(5, ('cup',), features=np.ones(3, np.float32), region=region),
+           Event(EventKind.RELABEL, 6, sample=3, labels=('cup',), complete=False,
+                 annotator='Ada')]
+    journal = Journal(folder / 'journal', RosbagsMessages())
+    before = [path.name for path in sorted((folder / 'journal').glob('*.db3'))]
+    assert journal.append(new) == [43, 44]
+    journal.close()
+
+    journal = Journal(folder / 'journal', RosbagsMessages())
+    assert journal.repairs == []
+    *earlier, annotation, event = journal.entries()
+    assert [as_expected(entry) for entry in earlier] == EXPECTED['entries']
+    assert (annotation.record.labels, annotation.record.region) == (('cup',), region)
+    assert event.record == new[1]
+    # The next ones go into the same file.
+    assert journal.append([Event(EventKind.RESET, 7)]) == [45]
+    journal.close()
+    after = [path.name for path in sorted((folder / 'journal').glob('*.db3'))]
+    assert len(after) == len(before) + 1
+    with BagReader(folder / 'journal') as bag:
+        assert bag.count == len(list(bag.messages(bag.topics))) == 45
+        assert len(bag.topics) == 2  # Under the names that they had.

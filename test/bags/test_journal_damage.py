@@ -253,17 +253,17 @@ def test_entries_of_an_earlier_version_are_taken_and_counted(tmp_path):
     journal.append([make_annotation(43)])
     journal.close()
     # An earlier version may write in between.
-    with closing(sqlite3.connect(folder / 'journal_0.db3')) as database, database:
+    with closing(sqlite3.connect(folder / 'journal_1.db3')) as database, database:
         database.execute('INSERT INTO messages SELECT 44, topic_id, timestamp + 1, data '
                          'FROM messages WHERE id = 43')
     journal = Journal(folder, MESSAGES)
     assert journal.repairs == []
-    assert (journal.reports[0].unprovable, journal.reports[0].proven) == (43, 1)
+    assert [(file.unprovable, file.proven) for file in journal.reports] == [(42, 0), (1, 1)]
     assert journal.append([make_annotation(45)]) == [45]
     journal.close()
     journal = Journal(folder, MESSAGES)
     assert [entry.number for entry in journal.entries()] == list(range(1, 46))
-    assert (journal.reports[0].unprovable, journal.reports[0].proven) == (42, 3)
+    assert [(file.unprovable, file.proven) for file in journal.reports] == [(42, 0), (0, 3)]
 
 
 def test_a_reference_is_kept_with_its_entry_and_known_when_lost(folder, file):

@@ -85,7 +85,7 @@ def test_most_of_a_cut_file_is_saved(bag):
     size = storage_file(bag).stat().st_size
     cut(bag, 1 - 600 / size)
     messages, _ = contents(bag, best_effort=True)
-    assert len(messages) >= 100
+    assert len(messages) >= 80  # All except those of the last page.
 
 
 def test_a_file_without_anything_readable(bag):

@@ -36,7 +36,7 @@ def sample(kind):
 
 def _value(type_name, seed):
     """Return a value of a field's type; `seed` makes fields differ."""
-    if sequence := re.fullmatch(r'sequence<(\w+)>', type_name):
+    if sequence := re.fullmatch(r'sequence<([\w/]+)>', type_name):
         return [_value(sequence[1], seed + index) for index in range(3)]
     if type_name == 'string':
         return f'Tasse Nr. {seed} – カップ'
