@@ -22,6 +22,7 @@ EXECUTABLES = {
     'feature_node': 'nodes.feature_node',
     'teleop_node': 'nodes.teleop_node',
     'dashboard_node': 'nodes.dashboard_node',
+    'source_node': 'nodes.source_node',
 }
 
 # The message wheels of a ROS 2 distribution, for machines without a ROS installation.
