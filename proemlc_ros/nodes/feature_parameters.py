@@ -19,8 +19,9 @@ from proemlc_ros.features.settings import (
     nested,
     pipeline_from_settings,
 )
+from proemlc_ros.nodes.matched_subscription import AUTOMATIC
 
-RELIABILITIES = ('best_effort', 'reliable')
+RELIABILITIES = (AUTOMATIC, 'best_effort', 'reliable')
 # Parameters that rclpy declares by itself.
 OF_EVERY_NODE = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
 

@@ -4,7 +4,7 @@
 import { $ } from './dom.js';
 import { ask, connect, onConnect } from './link.js';
 import { change, state } from './state.js';
-import { takePicture } from './camera.js';
+import { pairPicture, takePicture } from './camera.js';
 import { dropLostMarks, start } from './draft.js';
 import './labels.js';
 import './queries.js';
@@ -27,14 +27,17 @@ function setLabels(labels) {
 }
 
 async function receive(type, message) {
-  if (type === 'picture') await takePicture(message);
-  if (type === 'prediction') state.prediction = message;
+  if (type === 'picture') return takePicture(message);
+  if (type === 'prediction') {
+    pairPicture(message);
+    state.prediction = message;
+  }
   if (type === 'labels') setLabels(message);
   if (type === 'queries') state.queries = message.queries;
   if (type === 'activity') state.activity = message.entries;
   if (type === 'curve') state.curve = message;
   if (type === 'health') state.health = message;
-  change(type === 'picture' ? 'prediction' : type);
+  change(type);
 }
 
 function setTheme(theme) {
