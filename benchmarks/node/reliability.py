@@ -44,4 +44,5 @@ def reliability(rounds: int, activation: str) -> None:
     for (heard, name), taken in times.items():
         print(f'{name.replace("_", " ")}, {heard} subscriber: p50 '
               f'{percentile(taken, 50) * 1e6:.0f} us, p99 {percentile(taken, 99) * 1e6:.0f} us; '
-              f'processor time of the node {work[heard, name] / len(taken) * 1e6:.0f} us', flush=True)
+              f'processor time of the node {work[heard, name] / len(taken) * 1e6:.0f} us',
+              flush=True)

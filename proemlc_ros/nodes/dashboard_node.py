@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.errors import ParameterError
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import OperatorNode
+from proemlc_ros.nodes.operator_node import CLASSIFIER, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.classifier_view import ViewPart
@@ -151,6 +152,10 @@ async def serve(signals: Signals) -> bool:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until a signal comes."""
+    if help_wanted(args):
+        print(help_text('Serves the web page on which operators teach a classifier.',
+                        (CLASSIFIER, *PARAMETERS)))
+        return 0
     return run_program(lambda signals: asyncio.run(serve(signals)), args)
 
 

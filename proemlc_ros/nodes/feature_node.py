@@ -18,19 +18,22 @@ from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2
 
 from proemlc_ros.classifier.records import StampedVector
-from proemlc_ros.classifier.statistics import RateMeter
+from proemlc_ros.classifier.statistics import RateMeter, Silence
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
-from proemlc_ros.nodes.feature_parameters import declare_pipeline
+from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
 from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
+# Seconds without features after which something is wrong.
+QUIET = 5.0
 # Vectors kept for subscribers that are late.
 QUEUE = 10
 # Time windows need every sample; of images and clouds only the newest are worth the time.
@@ -137,6 +140,7 @@ class FeatureDiagnostics:
         self._last_rejects = 0
         self._problems: dict[str, str] = {}
         self.published = RateMeter()
+        self._silence = Silence()
         self.incompatible: dict[str, str] = {}
 
     def note_publishers(self, sensor: Sensor, types: Collection[str]) -> bool:
@@ -167,7 +171,7 @@ class FeatureDiagnostics:
             values[f'{name}: rejected, {cause}'] = str(count)
         level, message = self._summary()
         return DiagnosticStatus(
-            level=level, name=f'{self._node_name}: features', message=message,
+            level=level, name=f'{self._node_name.lstrip("/")}: features', message=message,
             hardware_id=self._node_name,
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
@@ -178,6 +182,9 @@ class FeatureDiagnostics:
         problems = [*self.incompatible.values(), *self._problems.values()]
         if new_rejects:
             problems.append(f'{new_rejects} messages rejected')
+        quiet = self._silence.seconds(self.published.total)
+        if quiet >= QUIET:
+            problems.append(f'no features for {quiet:.0f} s')
         if problems:
             return DiagnosticStatus.WARN, '; '.join(problems)
         return DiagnosticStatus.OK, 'features are published'
@@ -196,6 +203,10 @@ def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until it is stopped; return the exit code."""
+    if help_wanted(args):
+        print(help_text('Makes feature vectors of sensor messages. For each sensor NAME:',
+                        feature_parameter_table()))
+        return 0
     # Waiting for helper threads on busy cores costs more than they bring to small images.
     cv2.setNumThreads(1)
     return run(FeatureNode, args)
