@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.statistics import Silence
+
+# Seconds without feature vectors after which something is wrong.
+QUIET = 5.0
 
 
 class ClassifierDiagnostics:
@@ -29,6 +33,7 @@ class ClassifierDiagnostics:
         self._approximate = 0
         # What to log: labels that are learnt approximately from now on; empty: none.
         self.memory_warning = ''
+        self._silence = Silence()
 
     def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
@@ -43,6 +48,10 @@ class ClassifierDiagnostics:
         status.level, status.message = DiagnosticStatus.OK, state
         if classifier is not None:
             values += self._values(classifier)
+            quiet = self._silence.seconds(classifier.statistics.features.total)
+            if state == 'active' and quiet >= QUIET:
+                status.level = DiagnosticStatus.WARN
+                status.message = f'active, but no feature vectors for {quiet:.0f} s'
             self._warn_of_new(status, classifier)
             if problem := classifier.durable.journal.problem:
                 status.level = DiagnosticStatus.ERROR
