@@ -50,11 +50,11 @@ class Extractor(ABC):
 
         """
 
-    def batch(self, samples: Sequence[Any]) -> Sequence[Vector]:
-        """Return the features of several samples; a network takes them in one run.
+    def extract_many(self, samples: Sequence[Any]) -> list[Vector]:
+        """Return the features of several samples, such as regions of one image.
 
         Raises:
-            BadSensorDataError: no features can be extracted from one of the samples.
+            BadSensorDataError: no features can be extracted from one of them.
 
         """
         return [self(sample) for sample in samples]

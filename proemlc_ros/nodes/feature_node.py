@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
 from proemlc_ros.nodes.feature_parameters import declare_pipeline
 from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
@@ -61,6 +62,8 @@ class FeatureNode(Node):
         self._topics: dict[str, str] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
+        self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._regions.check()
         self.create_timer(1.0, self._report)
         self.get_logger().info(
             f'{self._pipeline.extractor} from {", ".join(self._topics.values())} '
@@ -90,6 +93,10 @@ class FeatureNode(Node):
         except BadSensorDataError as error:
             self._warnings.log((name, error.cause), f'{self._topics[name]}: {error}')
             return
+        self._publish(samples)
+        self._regions.note_rejects()
+
+    def _publish(self, samples: Sequence[FeatureSample]) -> None:
         for sample in samples:
             self._publisher.publish(feature_message(sample))
             self._diagnostics.published.count()
@@ -105,6 +112,7 @@ class FeatureNode(Node):
 
     def _report(self) -> None:
         """Publish diagnostics, and warn of topics with another type than expected."""
+        self._regions.check()
         for sensor in self._pipeline.sensors:
             publishers = self.get_publishers_info_by_topic(self._topics[sensor.name])
             types = {publisher.topic_type for publisher in publishers}
@@ -157,6 +165,8 @@ class FeatureDiagnostics:
                 values[f'{name}: nothing near in time'] = str(count)
         for (name, cause), count in sorted(self._pipeline.rejected.items()):
             values[f'{name}: rejected, {cause}'] = str(count)
+        for cause, count in sorted(self._pipeline.regions.rejected.items()):
+            values[f'regions: rejected, {cause}'] = str(count)
         level, message = self._summary()
         return DiagnosticStatus(
             level=level, name=f'{self._node_name}: features', message=message,
@@ -164,12 +174,13 @@ class FeatureDiagnostics:
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
     def _summary(self) -> tuple[bytes, str]:
-        rejects = sum(self._pipeline.rejected.values())
+        rejects = (sum(self._pipeline.rejected.values())
+                   + sum(self._pipeline.regions.rejected.values()))
         new_rejects = rejects - self._last_rejects
         self._last_rejects = rejects
         problems = [*self.incompatible.values(), *self._problems.values()]
         if new_rejects:
-            problems.append(f'{new_rejects} messages rejected')
+            problems.append(f'{new_rejects} messages or regions rejected')
         if problems:
             return DiagnosticStatus.WARN, '; '.join(problems)
         return DiagnosticStatus.OK, 'features are published'
@@ -177,7 +188,8 @@ class FeatureDiagnostics:
 
 def feature_message(sample: FeatureSample) -> FeatureVector:
     """Return the message of a joined sample."""
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor,
+                           region=sample.region, region_count=sample.region_count)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 
