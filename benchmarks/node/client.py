@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 import rclpy
@@ -20,7 +21,8 @@ WIDTH = 294
 class Client:
     """Sends vectors and waits for the answers."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[str] = ('echo', 'proemlc'),
+                 reliability: ReliabilityPolicy = ReliabilityPolicy.BEST_EFFORT) -> None:
         if not rclpy.ok():
             rclpy.init()
         self.node = rclpy.create_node('client')
@@ -34,11 +36,12 @@ class Client:
         self.publishers = {}
         # Room for a burst, so that the rate is the node's and not that of lost messages.
         qos = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-        for name in ('echo', 'proemlc'):
+        heard = QoSProfile(depth=100, reliability=reliability)
+        for name in names:
             self.publishers[name] = self.node.create_publisher(
                 FeatureVector, f'/{name}/features', qos)
             self.node.create_subscription(
-                Prediction, f'/{name}/predictions', self._receive, qos)
+                Prediction, f'/{name}/predictions', self._receive, heard)
 
     def _receive(self, message: object) -> None:
         self.received = message.header.stamp.sec

@@ -28,11 +28,13 @@ class Nodes:
         """Start the bare node."""
         return self.start(*echo_command(labels))
 
-    def classifier(self, folder: Path, *parameters: str) -> subprocess.Popen[str]:
+    def classifier(self, folder: Path, *parameters: str,
+                   name: str = 'proemlc') -> subprocess.Popen[str]:
         """Start the classifier on a model directory."""
         options = [word for entry in (f'model_directory:={folder}', 'query_rate:=0.0',
                                       *parameters) for word in ('-p', entry)]
-        return self.start('-m', 'proemlc_ros.nodes.classifier_node', '--ros-args', *options)
+        return self.start('-m', 'proemlc_ros.nodes.classifier_node', '--ros-args', '-r',
+                          f'__node:={name}', *options)
 
     def __enter__(self) -> Nodes:
         return self

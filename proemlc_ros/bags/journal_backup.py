@@ -20,6 +20,7 @@ from proemlc_ros.bags.journal_check import (
     readable,
 )
 from proemlc_ros.bags.sqlite_file import SqliteFile
+from proemlc_ros.classifier.settings_file import SETTINGS_FILE
 from proemlc_ros.errors import JournalError
 
 _ATTEMPTS = 5
@@ -61,6 +62,7 @@ def _copy_all(directory: Path, source: Path, target: Path) -> int:
     attachments = target / JOURNAL / ATTACHMENTS
     copied = _copy_files(sorted(directory.glob('*.npz')), target)
     copied += _copy_journal(source, target / JOURNAL)
+    copied += _copy_files([source / SETTINGS_FILE], target / JOURNAL)
     return copied + _copy_files((source / ATTACHMENTS).glob('*.npz'), attachments)
 
 

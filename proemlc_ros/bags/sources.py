@@ -18,6 +18,7 @@ import numpy as np
 
 from proemlc_ros import conversions
 from proemlc_ros.bags.cdr import read_annotation, read_event, read_vector
+from proemlc_ros.bags.learnt_copies import find_copies, node_of
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import Annotation, Event, StampedVector
@@ -62,12 +63,14 @@ class Sources:
         readers: function for the messages of each topic, by its name.
         shortcuts: faster function for serialized messages, of topics that have one.
         rejects: sensor messages that could not be used, counted by cause.
+        skipped: messages to leave out, by topic: their places, from 0.
     """
 
     topics: list[BagTopic] = field(default_factory=list)
     readers: dict[str, MessageReader] = field(default_factory=dict)
     shortcuts: dict[str, Shortcut] = field(default_factory=dict)
     rejects: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, set[int]] = field(default_factory=dict)
 
     def add(self, topic: BagTopic, read: MessageReader, shortcut: Shortcut | None = None) -> None:
         """Add a topic."""
@@ -79,13 +82,19 @@ class Sources:
     @property
     def count(self) -> int:
         """Number of messages to be read."""
-        return sum(topic.count for topic in self.topics)
+        return sum(topic.count - len(self.skipped.get(topic.name, ()))
+                   for topic in self.topics)
 
     def stream(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
         """Yield what there is to learn from, with the time it was recorded at, in that order."""
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
+        places = dict.fromkeys(self.skipped, -1)
         for connection, time, data in bag.raw(set(decode)):
             name = connection.topic
+            if name in places:
+                places[name] += 1
+                if places[name] in self.skipped[name]:
+                    continue
             shortcut = self.shortcuts.get(name)
             record = shortcut(data) if shortcut is not None else None
             if record is not None:
@@ -111,16 +120,20 @@ def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sou
     """
     selection = selection or TopicSelection()
     sources = Sources()
-    for topic in _annotation_topics(bag, selection):
+    features = None if selection.sensors is not None else _feature_topic(bag, selection)
+    annotations = _annotation_topics(bag, selection, features)
+    sources.skipped = find_copies(
+        # Vectors without a header have other stamps in a bag than they had for the node.
+        bag, annotations, features is None or features.type == conversions.FEATURES_TYPE)
+    for topic in annotations:
         sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
                     read_annotation if bag.has_our(topic.type) else None)
-    for topic in bag.of_type(conversions.EVENT_TYPE):
+    for topic in _of_one_node(bag.of_type(conversions.EVENT_TYPE), annotations):
         sources.add(topic, partial(_events, bag),
                     read_event if bag.has_our(topic.type) else None)
     if selection.sensors is not None:
         _add_sensors(bag, sources, selection.sensors(bag))
         return sources
-    features = _feature_topic(bag, selection)
     if features is not None:
         _add_features(bag, sources, features)
     elif not sources.topics or not _carries_features(bag, sources.topics[0]):
@@ -145,13 +158,24 @@ def extractor_pipeline(bag: BagReader, extractors: dict[str, str]) -> FeaturePip
     return pipeline_from_settings(settings)
 
 
-def _annotation_topics(bag: BagReader, selection: TopicSelection) -> list[BagTopic]:
+def _annotation_topics(bag: BagReader, selection: TopicSelection,
+                       features: BagTopic | None) -> list[BagTopic]:
     if not selection.annotations:
-        return bag.of_type(conversions.ANNOTATION_TYPE)
+        found = bag.of_type(conversions.ANNOTATION_TYPE)
+        return found if features is None else _of_one_node(found, [features])
     topic = bag.topic(selection.annotations)
     if topic.type != conversions.ANNOTATION_TYPE:
         raise BagError(f'{bag.path}: {topic.name} has {topic.type}, not annotations')
     return [topic]
+
+
+def _of_one_node(topics: list[BagTopic], beside: list[BagTopic]) -> list[BagTopic]:
+    """Return the topics of the nodes that those beside them belong to; all where none has any.
+
+    A bag may hold several robots, each with a classifier.
+    """
+    nodes = {node_of(topic.name) for topic in beside}
+    return [topic for topic in topics if node_of(topic.name) in nodes] or topics
 
 
 def _events(bag: BagReader, message: Any, time: int) -> list[Event]:

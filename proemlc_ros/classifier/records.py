@@ -27,6 +27,20 @@ def _by_identity(kind: type[Kind]) -> type[Kind]:
     return kind
 
 
+class Picture(NamedTuple):
+    """A compressed picture of what a feature vector was made from.
+
+    Args:
+        stamp: nanoseconds, of the picture it was made from.
+        format: as in CompressedImage.
+        data: the compressed bytes.
+    """
+
+    stamp: int
+    format: str
+    data: bytes
+
+
 # Named tuples: frozen dataclasses take four times as long to make, and bags have millions.
 @_by_identity
 class StampedVector(NamedTuple):

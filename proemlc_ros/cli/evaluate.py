@@ -24,6 +24,7 @@ from proemlc_ros.cli.options import (
 from proemlc_ros.cli.terminal import ProgressBar, show, sparkline, text_table
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError, ParameterError
+from proemlc_ros.evaluation.journal_settings import common_settings
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
 from proemlc_ros.evaluation.results import (
     METRICS,
@@ -68,7 +69,11 @@ def run(args: argparse.Namespace) -> int:
     check_folder_of(args.json, args.csv, args.html, args.predictions)
     above, below = _limits(args.fail_above), _limits(args.fail_below)
     bags = bag_set(args, args.bags, parallel=True)
-    models = [_first_model(args), *(_compared_model(text, args) for text in args.compare)]
+    own, notes = common_settings(args.bags) if args.model is None else ({}, [])
+    for note in notes:
+        show(f'note: {note}')
+    models = [_first_model(args, own),
+              *(_compared_model(text, args, own) for text in args.compare)]
     results = []
     # Counting opens every bag once more: only where a bar is shown.
     total = bags.count_messages() if sys.stderr.isatty() else 0
@@ -85,18 +90,21 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(results, above, below)
 
 
-def _first_model(args: argparse.Namespace) -> tuple[str, ProEMLC]:
+def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> tuple[str, ProEMLC]:
     settings = model_settings(args)
     if args.model is None:
-        return 'default' if not settings else _settings_name(settings), ProEMLC(**settings)
+        name = _settings_name(settings) if settings else (
+            'settings of the journal' if own else 'default')
+        return name, ProEMLC(**{**own, **settings})
     check_no_settings(settings)
     return args.model.name, load_model(args.model)
 
 
-def _compared_model(text: str, args: argparse.Namespace) -> tuple[str, ProEMLC]:
+def _compared_model(text: str, args: argparse.Namespace,
+                    own: dict[str, Any]) -> tuple[str, ProEMLC]:
     if '=' not in text or Path(text).exists():
         return Path(text).name, load_model(text)
-    return text, ProEMLC(**{**model_settings(args), **parse_settings(text)})
+    return text, ProEMLC(**{**own, **model_settings(args), **parse_settings(text)})
 
 
 def _settings_name(settings: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ COMMANDS = {
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
     'sign': 'sign model files with the key of a fleet',
+    'backbone': 'install networks for deep features, and show those installed',
     'journal': 'check, repair, back up and compact what a classifier has learnt',
     'bag': 'make, annotate, show and play bags',
     'select': 'select the settings of a model for a data set',
@@ -41,7 +42,7 @@ OPTIONAL = {
     'cv2': "pip install 'proemlc_ros[vision]'",
     'dask': "pip install 'proemlc_ros[dask]'",
     'distributed': "pip install 'proemlc_ros[dask]'",
-    'onnxruntime': "pip install 'proemlc_ros[onnx]'",
+    'onnxruntime': "pip install 'proemlc_ros[backbone]'",
     'matplotlib': "pip install 'proemlc_ros[experiments]'",
     'sklearn': "pip install 'proemlc_ros[experiments]'",
 }

@@ -29,7 +29,9 @@ _WORDS = {'true': True, 'false': False, 'none': None}
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the settings of a new model."""
     default = Options()
-    group = parser.add_argument_group('model', 'Settings of a new model.')
+    group = parser.add_argument_group(
+        'model', 'Settings of a new model. Those not given are those of the node that wrote a '
+        'journal, else the defaults.')
     group.add_argument('--hidden-size', type=int, metavar='N',
                        help=f'number of hidden neurons (default: {default.hidden_size})')
     group.add_argument('--ridge', type=float, metavar='X',

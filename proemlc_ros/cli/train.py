@@ -19,6 +19,7 @@ from proemlc_ros.cli.options import (
 from proemlc_ros.cli.terminal import ProgressBar, counted, show
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
+from proemlc_ros.evaluation.journal_settings import common_settings
 from proemlc_ros.evaluation.training import train
 
 # Default number of processes of a Dask cluster on this machine.
@@ -54,6 +55,11 @@ def run(args: argparse.Namespace) -> int:
     start = load_model(args.model) if args.model else None
     if start is not None:
         check_no_settings(settings)
+    else:
+        own, notes = common_settings(args.bags)
+        settings = {**own, **settings}
+        for note in notes:
+            show(f'note: {note}')
     if args.engine != 'dask' and (args.scheduler or args.workers):
         raise ParameterError('--scheduler and --workers need --engine dask')
     # Workers on other machines do not share the folder in which this command was started.

@@ -173,6 +173,24 @@ class ModelReader:
         with self._lock:
             return self._state.memory_bytes
 
+    @property
+    def matrices(self) -> int:
+        """How many matrices it needs: 1, and more where partial annotations inform labels."""
+        with self._lock:
+            learner = self._state.learner
+            return 1 if learner is None or learner.groups is None else 1 + len(learner.groups)
+
+    @property
+    def approximate_labels(self) -> tuple[str, ...]:
+        """Labels learnt approximately: partial annotations need more than partial_memory."""
+        with self._lock:
+            learner = self._state.learner
+            if learner is None or learner.groups is None:
+                return ()
+            names = learner.labels.names
+            return tuple(names[column - 1]
+                         for column in learner.groups.approximate(len(names) + 1))
+
     # ----- storage -----
 
     def save(self, path: str | os.PathLike[str], extra: dict[str, Any] | None = None,

@@ -37,6 +37,10 @@ class _LearntBlock(NamedTuple):
     introduced: list[tuple[str, ...]]
 
 
+# Predicted labels, labels present, those that count, and the time.
+_Judgement = tuple[Iterable[str], Iterable[str], JudgedLabels, int]
+
+
 class PrequentialEvaluation:
     """One run of a model over bags.
 
@@ -47,7 +51,6 @@ class PrequentialEvaluation:
         on_prediction: Called with every feature vector and its prediction on arrival.
 
     Attributes:
-        metrics: Metrics of the predictions.
         latency: Durations of single predictions.
         stream: Turns messages into steps.
 
@@ -60,7 +63,6 @@ class PrequentialEvaluation:
         """Start with empty buffers."""
         self.learning = learning
         self.on_prediction = on_prediction
-        self.metrics = PrequentialMetrics()
         self.latency = LatencyWindow()
         self.stream = AnnotationStream(rules, model, on_prediction is not None)
         self._versioned = VersionedModel(model, UNDO_DEPTH)
@@ -69,6 +71,16 @@ class PrequentialEvaluation:
         # Number of the sample from which on a single prediction is timed again.
         self._next_timing = 0
         self._recent: deque[_LearntBlock] = deque()
+        self._taken = 0
+        self._metrics = PrequentialMetrics()
+        # The latest judgements: an annotation that is undone was not the truth.
+        self._unsettled: deque[_Judgement] = deque()
+
+    @property
+    def metrics(self) -> PrequentialMetrics:
+        """Metrics of the predictions; what is undone after this still counts."""
+        self._settle(0)
+        return self._metrics
 
     @property
     def model(self) -> ProEMLC:
@@ -97,9 +109,11 @@ class PrequentialEvaluation:
         elif isinstance(step, StampedVector):
             if self.on_prediction is not None:
                 self.on_prediction(step, self.model.classify(step.data))
-        elif self.learning:
+        else:
             try:
-                self._repeat(step)
+                if self.learning:
+                    self._repeat(step)
+                self._follow_judgements(step)
             except ProEMLCError as error:
                 self._rejects[cause_of(error)] += 1
 
@@ -135,7 +149,7 @@ class PrequentialEvaluation:
                     self._rejects[cause_of(error)] += 1
 
     def _take_block(self, block: AnnotationBlock) -> None:
-        before = self.metrics.samples
+        before = self._taken
         if before >= self._next_timing:
             self._time_prediction(block.rows[0])
         if self.learning:
@@ -143,13 +157,26 @@ class PrequentialEvaluation:
         else:
             predicted = self.model.predict(block.rows)
         judged, introduced = self._judge(block)
-        self.metrics.add_block(predicted, block.labels, judged, block.times)
+        self._taken += len(block)
+        self._unsettled.extend(zip(predicted, block.labels, judged, block.times, strict=True))
+        self._settle(UNDO_DEPTH)
         if self.learning:
             self._recent.append(_LearntBlock(before, block, introduced))
             # The first block goes when those behind it suffice for undoing.
             while len(self._recent) > 1 and (
-                    self.metrics.samples - self._recent[1].before >= UNDO_DEPTH):
+                    self._taken - self._recent[1].before >= UNDO_DEPTH):
                 self._recent.popleft()
+
+    def _settle(self, left: int) -> None:
+        """Count all judgements except the latest ones."""
+        while len(self._unsettled) > left:
+            self._metrics.add(*self._unsettled.popleft())
+
+    def _follow_judgements(self, event: Event) -> None:
+        if event.kind is EventKind.UNDO and self._unsettled:
+            self._unsettled.pop()
+        elif event.kind in (EventKind.RESET, EventKind.LOAD):
+            self._settle(0)  # Nothing before it can be undone.
 
     def _judge(self, block: AnnotationBlock) -> tuple[list[JudgedLabels], list[tuple[str, ...]]]:
         """Return which labels each annotation judges, and which it introduces."""
@@ -172,7 +199,7 @@ class PrequentialEvaluation:
         self.model.classify(row)
         self.latency.add(time.perf_counter_ns() - start)
         # Seldom in a long bag: it takes as long as learning several samples.
-        self._next_timing = self.metrics.samples + min(self.metrics.samples // 8, 1000)
+        self._next_timing = self._taken + min(self._taken // 8, 1000)
 
     def _repeat(self, event: Event) -> None:
         """Repeat a change of the model that was made when the bag was recorded."""

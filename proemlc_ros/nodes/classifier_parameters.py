@@ -102,9 +102,9 @@ TOPIC_PARAMETERS = (
     Declared('features_depth', 10,
              'Queue length of ~/features, vectors',
              1, 10_000),
-    Declared('predictions_reliability', 'best_effort',
-             'QoS reliability of ~/predictions; reliable subscribers do not receive '
-             'best_effort',
+    Declared('predictions_reliability', 'reliable',
+             'QoS reliability that ~/predictions and ~/classification offer; reliable serves '
+             'every subscriber, best_effort only those that ask for no more',
              choices=RELIABILITIES),
 )
 

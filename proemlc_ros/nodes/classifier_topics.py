@@ -12,13 +12,7 @@ from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher
-from rclpy.qos import (
-    DurabilityPolicy,
-    HistoryPolicy,
-    QoSProfile,
-    ReliabilityPolicy,
-    qos_profile_sensor_data,
-)
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
@@ -95,7 +89,7 @@ class ClassifierTopics:
         self._queries = self._publisher(LabelQuery, '~/queries', QoSProfile(depth=10))
         self._learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
-        self._vision = VisionOutput(self._publisher, qos_profile_sensor_data)
+        self._vision = VisionOutput(self._publisher, offered)
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
@@ -148,9 +142,8 @@ class ClassifierTopics:
             self._classifier.statistics.annotations.count()
             self.reject(NotActiveError())
             return
-        # Those behind wait in the queue of DDS meanwhile.
-        self._classifier.learning.wait_for_room(_ROOM_TIMEOUT)
-        future = self._classifier.annotate(annotation_of(message))
+        # While one waits for room, those behind wait in the queue of DDS.
+        future = self._classifier.annotate(annotation_of(message), _ROOM_TIMEOUT)
         future.add_done_callback(self.publish_learnt)
 
     def publish_learnt(self, future: Future[Any]) -> None:

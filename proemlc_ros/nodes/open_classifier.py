@@ -13,6 +13,7 @@ from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
+from proemlc_ros.classifier.settings_file import write_settings
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.conversions import MessageFactory
@@ -68,6 +69,8 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
                                on_warning=on_error)
         report = _start(durable, values)
         report.notes[:0] = journal.repairs
+        if not journal.problem:
+            write_settings(journal.folder, model.learner.options)
     except BaseException:
         directory.close()
         raise

@@ -128,6 +128,22 @@ def test_undo_reaches_back_over_blocks(samples):
     assert evaluation.rejects == {'undo': 1}
 
 
+@pytest.mark.parametrize('learning', [True, False])
+def test_what_is_undone_was_not_the_truth(samples, learning):
+    stream = [(number, Annotation(number + 1, labels, features=values))
+              for number, (values, labels) in enumerate(samples[:60])]
+    wrong = (60, Annotation(61, ('nonsense',), features=samples[60][0]))
+    undo, reset = (61, Event(EventKind.UNDO)), (62, Event(EventKind.RESET))
+    results = []
+    for given in ([*stream], [*stream, wrong, undo], [*stream, wrong, undo, reset, undo]):
+        evaluation = PrequentialEvaluation(small_model(), learning)
+        evaluation.play(given)
+        results.append(evaluation.metrics.values())
+        assert evaluation.metrics.samples == 60
+        assert 'nonsense' not in evaluation.metrics.labels
+    assert results[0] == results[1] == results[2]
+
+
 def test_a_sample_that_the_model_rejects_costs_only_itself(samples):
     huge = np.full(6, 1e18, np.float32)
     given = [*samples[:10], (huge, ('cup',)), *samples[10:20]]

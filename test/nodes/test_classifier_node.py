@@ -14,6 +14,7 @@ pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import ClassifierPartner, annotation, seconds_of, values_of
+from proemlc_ros.msg import Prediction
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float32MultiArray
 
@@ -24,7 +25,12 @@ pytestmark = pytest.mark.slow
 
 def test_features_become_predictions_and_labels_are_latched(classifier, ros):
     _, partner = classifier()
+    # The partner asks for best effort; most subscribers ask for more.
+    reliable = []
+    partner.node.create_subscription(Prediction, '/proemlc/predictions', reliable.append, 10)
+    partner.spin_until(lambda: partner.node.count_subscribers('/proemlc/predictions') == 2)
     first = partner.predict(1.5, values_of(1))
+    partner.spin_until(lambda: partner.predict(1.5, values_of(1)) and reliable)
     assert (list(first.labels), len(first.scores), first.label_set_version) == ([], 0, 0)
     assert first.header.frame_id == 'camera'
     assert first.novelty == 1.0

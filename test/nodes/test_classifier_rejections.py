@@ -79,7 +79,8 @@ def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path
 
 def test_a_qos_that_does_not_fit_is_told(classifier):
     # The partner publishes with best effort.
-    node, partner = classifier('features_reliability:=reliable', ready=False)
+    node, partner = classifier('features_reliability:=reliable',
+                               'predictions_reliability:=best_effort', ready=False)
     node.wait_for('/partner publishes /proemlc/features with an incompatible QoS')
     partner.node.create_subscription(
         Prediction, '/proemlc/predictions', lambda _: None, QoSProfile(depth=1))

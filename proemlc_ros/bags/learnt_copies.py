@@ -1,0 +1,112 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Annotations that a bag holds twice: as sent to a classifier, and as it published them learnt.
+
+`ros2 bag record -a` records both `~/annotations` and `~/learnt`, which have the same type. What
+came by the service `~/annotate` is in `~/learnt` alone, so neither topic can be left out as a
+whole.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from proemlc_ros.bags.cdr import read_annotation
+from proemlc_ros.bags.metadata import BagTopic
+from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.conversions import annotation_of
+
+_SENT, _LEARNT = '/annotations', '/learnt'
+_Content = tuple[tuple[str, ...], tuple[str, ...], bool, str]
+
+
+class _Seen(NamedTuple):
+    """An annotation of a topic: its place among the messages of the topic, and what it says."""
+
+    place: int
+    stamp: int
+    has_features: bool
+
+
+def node_of(topic: str) -> str:
+    """Return the full name of the node whose private topic this is, such as /proemlc."""
+    return topic.rpartition('/')[0]
+
+
+def find_copies(bag: BagReader, topics: Sequence[BagTopic],
+                prefer_learnt: bool) -> dict[str, set[int]]:
+    """Return which messages to leave out, so that each annotation is there once.
+
+    Args:
+        bag: open bag.
+        topics: its topics of annotations.
+        prefer_learnt: whether the copy of `~/learnt` stays, which has the stamp of the vector
+            that the node found; else that of `~/annotations`.
+
+    Returns:
+        Places of the messages to leave out, by topic; the first message of a topic is 0.
+    """
+    names = {topic.name for topic in topics}
+    skipped: dict[str, set[int]] = {}
+    for topic in topics:
+        node = node_of(topic.name)
+        sent, learnt = node + _SENT, node + _LEARNT
+        if topic.name == sent and learnt in names:
+            pairs = _pairs(_contents(bag, topics, sent), _contents(bag, topics, learnt))
+            skipped[sent], skipped[learnt] = set(), set()
+            for one, other in pairs:
+                # What ~/learnt publishes has no features, so that the other one is needed.
+                keep_learnt = prefer_learnt and not one.has_features
+                skipped[sent if keep_learnt else learnt].add(
+                    one.place if keep_learnt else other.place)
+    return skipped
+
+
+def _contents(bag: BagReader, topics: Sequence[BagTopic],
+              name: str) -> dict[_Content, list[_Seen]]:
+    """Return the annotations of a topic by what they say."""
+    topic = next(topic for topic in topics if topic.name == name)
+    shortcut = read_annotation if bag.has_our(topic.type) else None
+    found: dict[_Content, list[_Seen]] = defaultdict(list)
+    for place, (_, _, data) in enumerate(bag.raw({name})):
+        said = shortcut(data) if shortcut is not None else None
+        if said is None:
+            try:
+                said = annotation_of(bag.types.deserialize_cdr(data, topic.type))
+            except Exception:  # As in raw(); the stream tells of it, or stops at it.
+                continue
+        found[_content(said)].append(_Seen(place, said.stamp, said.features is not None))
+    return found
+
+
+def _content(said: Annotation) -> _Content:
+    return _normal(said.labels), _normal(said.absent), said.complete, said.annotator
+
+
+def _normal(names: Iterable[str]) -> tuple[str, ...]:
+    # As the node does before it learns a name.
+    return tuple(sorted({unicodedata.normalize('NFC', name) for name in names}))
+
+
+def _pairs(sent: dict[_Content, list[_Seen]],
+           learnt: dict[_Content, list[_Seen]]) -> list[tuple[_Seen, _Seen]]:
+    """Pair by stamp, then those about the newest vector, or about one near, in their order."""
+    pairs = []
+    for content, ones in sent.items():
+        by_stamp: dict[int, list[_Seen]] = defaultdict(list)
+        for other in learnt.get(content, ()):
+            by_stamp[other.stamp].append(other)
+        left = []
+        for one in ones:
+            others = by_stamp.get(one.stamp)
+            if others:
+                pairs.append((one, others.pop(0)))
+            else:
+                left.append(one)
+        rest = sorted(other for others in by_stamp.values() for other in others)
+        pairs += zip((one for one in left if not one.has_features), rest, strict=False)
+    return pairs

@@ -1,0 +1,45 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""A journal is judged with the settings of its own node."""
+
+import shutil
+
+from proemlc_ros.classifier.settings_file import read_settings, write_settings
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.options import Options
+from proemlc_ros.evaluation.journal_settings import common_settings, journal_settings
+
+OURS = {'hidden_size': 7, 'activation': 'relu', 'scaling': 'none'}
+
+
+def test_settings_of_the_snapshot_or_beside_the_journal(tmp_path):
+    journal = tmp_path / 'journal'
+    journal.mkdir()
+    assert journal_settings(journal) == {}
+    write_settings(journal, Options(hidden_size=5))
+    assert journal_settings(journal)['hidden_size'] == 5
+    ProEMLC(**OURS).save(tmp_path / 'snapshot.npz')
+    assert journal_settings(journal) == ProEMLC(**OURS).options.as_dict()
+    (journal / 'journal_0.db3').touch()
+    assert journal_settings(journal / 'journal_0.db3')['hidden_size'] == 7
+    (tmp_path / 'snapshot.npz').write_bytes(b'damaged')
+    ProEMLC(hidden_size=6).save(tmp_path / 'snapshot_older.npz')
+    assert journal_settings(journal)['hidden_size'] == 6
+    shutil.copytree(journal, tmp_path / 'elsewhere')
+    assert journal_settings(tmp_path / 'elsewhere')['hidden_size'] == 5
+
+
+def test_a_settings_file_of_another_kind_says_nothing(tmp_path):
+    for text in ('', '[]', '3', '{"hidden_size": "many"}', '{"unheard_of": 1}'):
+        (tmp_path / 'settings.json').write_text(text)
+        assert read_settings(tmp_path) == {}
+
+
+def test_several_journals(tmp_path):
+    for name, size in (('a', 5), ('b', 5), ('c', 9)):
+        (tmp_path / name).mkdir()
+        write_settings(tmp_path / name, Options(hidden_size=size))
+    settings, notes = common_settings([tmp_path, tmp_path / 'a', tmp_path / 'b', tmp_path / 'c'])
+    assert settings['hidden_size'] == 5
+    (note,) = notes
+    assert 'c had hidden_size = 9' in note
