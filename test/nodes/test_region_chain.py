@@ -51,7 +51,7 @@ def table(number):
 
 @pytest.mark.slow
 def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifier, tmp_path):
-    _, partner = classifier('features_reliability:=reliable')
+    _, partner = classifier()
     feature_node(FEATURES)
     vectors, record = [], []
     partner.node.create_subscription(FeatureVector, '/proemlc/features', vectors.append, 50)
