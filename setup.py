@@ -86,6 +86,7 @@ setup(
         'experiments': EXPERIMENTS,
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
+        'export': ['onnx'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],
