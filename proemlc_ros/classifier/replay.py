@@ -83,6 +83,8 @@ class Replay:
                 self._flush()
                 self._apply(entry)
         self._flush()
+        # What may be left are pictures, which a model does not hold.
+        durable.position = max(durable.position, durable.journal.last_number)
 
     def _replay_corrections(self) -> bool:
         """Apply all entries at once where they change what earlier ones did; else do nothing."""
