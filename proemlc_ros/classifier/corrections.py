@@ -215,7 +215,8 @@ class Corrections:
         Raises:
             UndoError: they are not the next ones, or there are none.
         """
-        history, found = self.history(), []
+        history = self.history()
+        found: list[Step] = []
         while not found or len(found) < len(numbers):
             steps = _next(history, kind, annotator)
             if not steps and not numbers:

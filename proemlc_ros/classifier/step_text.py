@@ -21,20 +21,19 @@ def step_text(step: Step) -> str:
 
 def event_text(event: Event) -> str:
     """Return what an event did."""
-    words = {
-        EventKind.RENAME: lambda: f'renamed {shown(event.label)} to {shown(event.new_label)}',
-        EventKind.REMOVE: lambda: f'removed {shown(event.label)}',
-        EventKind.RESET: lambda: 'forgot everything',
-        EventKind.LOAD: lambda: f'loaded {event.file_name}',
-        EventKind.RENEW: lambda: 'renewed the model',
-        EventKind.RELABEL: lambda: f'relabelled sample {event.sample} as {_names(event.labels)}',
-        EventKind.DELETE: lambda: f'deleted sample {event.sample}',
-        EventKind.MERGE_LABELS: lambda: (
-            f'merged {shown(event.label)} into {shown(event.new_label)}'),
-        EventKind.UNDO: lambda: f'took back entry {event.sample}',
-        EventKind.REDO: lambda: f'made entry {event.sample} again',
-    }
-    return words[event.kind]()
+    label, new_label = shown(event.label), shown(event.new_label)
+    return {
+        EventKind.RENAME: f'renamed {label} to {new_label}',
+        EventKind.REMOVE: f'removed {label}',
+        EventKind.RESET: 'forgot everything',
+        EventKind.LOAD: f'loaded {event.file_name}',
+        EventKind.RENEW: 'renewed the model',
+        EventKind.RELABEL: f'relabelled sample {event.sample} as {_names(event.labels)}',
+        EventKind.DELETE: f'deleted sample {event.sample}',
+        EventKind.MERGE_LABELS: f'merged {label} into {new_label}',
+        EventKind.UNDO: f'took back entry {event.sample}',
+        EventKind.REDO: f'made entry {event.sample} again',
+    }[event.kind]
 
 
 def steps_text(steps: Sequence[Step]) -> str:

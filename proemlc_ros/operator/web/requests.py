@@ -16,7 +16,6 @@ from proemlc_ros.operator.draft import annotation_at
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.web.payloads import Warn, in_short, prediction_content
-from proemlc_ros.operator.web.review_requests import ReviewRequests, reply_of
 from proemlc_ros.operator.web.request_fields import (
     MAX_NUMBER,
     Content,
@@ -26,6 +25,7 @@ from proemlc_ros.operator.web.request_fields import (
     stamp,
     text,
 )
+from proemlc_ros.operator.web.review_requests import ReviewRequests, reply_of
 
 # Characters of an operator's name.
 MAX_NAME = 40
