@@ -31,7 +31,8 @@ class TrackTable:
     >>> table = TrackTable()
     >>> [one.id for one in table.named(0, [Region('', 50, 50, 20, 20)])]
     ['1']
-    >>> [one.id for one in table.named(1, [Region('', 90, 50, 20, 20), Region('', 52, 50, 20, 20)])]
+    >>> boxes = [Region('', 90, 50, 20, 20), Region('', 52, 50, 20, 20)]
+    >>> [one.id for one in table.named(1, boxes)]
     ['2', '1']
     """
 
