@@ -57,6 +57,9 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
     (options.folder / MODEL_FOLDER).mkdir(exist_ok=True)
     with Processes(options.folder) as processes:
         start_nodes(options, processes)
+        if options.dashboard:
+            # At once: somebody may watch the lessons, and teach, long before the exam.
+            display.line(f'Dashboard: http://127.0.0.1:{options.port}/  (Ctrl-C ends it)')
         for line in processes.lines('demo_operator'):
             if line.startswith('{'):
                 display.progress(json.loads(line))
@@ -65,7 +68,8 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
         comparison = compare_with_batch(options.curriculum, run, model_file)
         write_report(options.folder / REPORT_FILE, options.curriculum, run, comparison)
         if options.dashboard:
-            display.line(f'Dashboard: http://127.0.0.1:{options.port}/  (Ctrl-C ends it)')
+            display.line(f'The exam is over; go on at http://127.0.0.1:{options.port}/ until '
+                         'Ctrl-C.')
             processes.wait_for_interrupt()
         codes = processes.stop()
     failed = [name for name, code in codes.items() if code != 0]
