@@ -22,7 +22,7 @@ from proemlc_ros.features.backbone.onnx_writer import OnnxGraph
 BATCH_NORM_EPSILON = 1e-3
 
 
-class Stage(NamedTuple):
+class BlockGroup(NamedTuple):
     """Blocks of one resolution: how many before scaling, kernel and stride of the first."""
 
     blocks: int
@@ -30,8 +30,8 @@ class Stage(NamedTuple):
     stride: int
 
 
-STAGES = (Stage(1, 3, 1), Stage(2, 3, 2), Stage(2, 5, 2), Stage(3, 3, 2), Stage(3, 5, 1),
-          Stage(4, 5, 2), Stage(1, 3, 1))
+BLOCK_GROUPS = (BlockGroup(1, 3, 1), BlockGroup(2, 3, 2), BlockGroup(2, 5, 2), BlockGroup(3, 3, 2), BlockGroup(3, 5, 1),
+          BlockGroup(4, 5, 2), BlockGroup(1, 3, 1))
 
 
 def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: int,
@@ -51,11 +51,11 @@ def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: 
     builder = _LiteBuilder(tensors, input_size)
     current = builder.convolution('image', '_conv_stem', '_bn0', kernel=3, stride=2)
     number = 0
-    for place, stage in enumerate(STAGES):
-        fixed = place in (0, len(STAGES) - 1)
-        for repeat in range(stage.blocks if fixed else math.ceil(depth * stage.blocks)):
+    for place, group in enumerate(BLOCK_GROUPS):
+        fixed = place in (0, len(BLOCK_GROUPS) - 1)
+        for repeat in range(group.blocks if fixed else math.ceil(depth * group.blocks)):
             current = builder.block(
-                current, f'_blocks.{number}.', stage.kernel, stage.stride if not repeat else 1)
+                current, f'_blocks.{number}.', group.kernel, group.stride if not repeat else 1)
             number += 1
     current = builder.convolution(current, '_conv_head', '_bn1', kernel=1)
     if f'_blocks.{number}._project_conv.weight' in tensors:
