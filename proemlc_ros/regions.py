@@ -50,7 +50,7 @@ class Region(NamedTuple):
 
     @classmethod
     def of_edges(cls, left: float, top: float, right: float, bottom: float,
-                 id: str = '') -> Region:  # noqa: A002  (as the field)
+                 id: str = '') -> Region:
         """Return the box between four edges."""
         return cls(id, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 

@@ -72,7 +72,7 @@ class RegionCutter:
             found: Sequence[Vector] = self._extractor.extract_many(images)
             if np.isfinite(np.asarray(found)).all():
                 return list(found)
-        except Exception:  # noqa: BLE001, S110  (one bad crop must not cost the others)
+        except Exception:
             pass
         return [self._extract_one(image) for image in images]
 

@@ -27,7 +27,8 @@ SENSOR_SETTINGS: dict[str, tuple[Any, str]] = {
         '', 'Name of the extractor, such as colour_moments; auto = the installed network, else '
         'the best hand-made one'),
     'max_rate': (0.0, 'Vectors per second at most, by stamp; 0 = one per message'),
-    'reliability': ('best_effort', 'QoS reliability of the subscription: best_effort or reliable'),
+    'reliability': ('automatic', 'QoS reliability of the subscription: automatic (as the '
+                    'publishers offer), best_effort or reliable'),
 }
 JOIN_SETTINGS: dict[str, tuple[float, str]] = {
     'tolerance': (0.1, 'Largest difference between joined stamps in seconds, 0 to 3600'),

@@ -3,8 +3,8 @@
 """EfficientNet-Lite as an ONNX network that ends in its 1280 features, from torch's weights.
 
 Tan and Le, EfficientNet (2019), in the Lite variant: relu6, no squeeze and excitation, stem and
-head not scaled. Padding is TensorFlow's, with which the weights were trained: the odd pixel goes to
-the right and below.
+head not scaled. Padding is TensorFlow's, with which the weights were trained: the odd pixel goes
+to the right and below.
 """
 
 from __future__ import annotations

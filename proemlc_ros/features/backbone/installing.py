@@ -17,6 +17,7 @@ from proemlc_ros.features.backbone.catalogue import (
     converted,
     known_backbone,
 )
+from proemlc_ros.features.backbone.network_check import NetworkSpeed, check_network
 from proemlc_ros.features.backbone.onnx_file import read_summary
 from proemlc_ros.features.backbone.store import (
     Backbone,
@@ -26,7 +27,6 @@ from proemlc_ros.features.backbone.store import (
     write_backbone,
 )
 from proemlc_ros.features.backbone.torch_file import MOST_BYTES
-from proemlc_ros.features.backbone.network_check import NetworkSpeed, check_network
 
 
 def install(name: str, source: Path | None = None, folder: Path | None = None) -> Backbone:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_weights import dictionary, head, inner, name, pickled, tensor
 
 from proemlc_ros.errors import BackboneError
 from proemlc_ros.features.backbone.torch_file import read_tensors
-
-from torch_weights import dictionary, head, inner, name, pickled, tensor
 
 VALUES = np.arange(24, dtype='<f4')
 
