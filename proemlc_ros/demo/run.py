@@ -38,6 +38,7 @@ class DemoOptions:
         rate: pictures per second.
         dashboard: whether to serve the page and run until Ctrl-C.
         port: of the page.
+        hand_made: whether to take hand-made features where there are deep ones.
     """
 
     folder: Path
@@ -45,6 +46,7 @@ class DemoOptions:
     rate: float
     dashboard: bool = False
     port: int = 8642
+    hand_made: bool = False
 
 
 def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
@@ -89,7 +91,8 @@ def start_nodes(options: DemoOptions, processes: Processes) -> None:
         '-p', f'start:={time.time_ns()}']
     model_folder = options.folder / MODEL_FOLDER
     processes.start('demo_camera', *stream, '-p', f'endless:={str(options.dashboard).lower()}')
-    processes.start('feature_node', *parameters)
+    hand_made = ['-p', 'camera.extractor:=colour_histogram'] if options.hand_made else []
+    processes.start('feature_node', *parameters, *hand_made)
     processes.start('classifier_node', *parameters, '-p', f'model_directory:={model_folder}')
     processes.start('demo_operator', *stream, '-p', f'output:={options.folder}', piped=True)
     if options.dashboard:

@@ -13,19 +13,20 @@ INPUT_TYPES = ('FeatureVector', 'Float32MultiArray')
 _MODEL = Options()
 
 MODEL_PARAMETERS = (
-    Declared('hidden_size', _MODEL.hidden_size,
-             'Hidden neurons; more fit better and cost more time and memory',
-             1, 20_000),
-    Declared('ridge', _MODEL.ridge,
-             'Ridge penalty; larger gives smoother scores',
-             1e-12, 1e12),
-    Declared('activation', _MODEL.activation,
+    Declared('hidden_size', 0,
+             'Hidden neurons; more fit better and cost more time and memory; 0 = fitting the '
+             'features',
+             0, 20_000),
+    Declared('ridge', 0.0,
+             'Ridge penalty; larger gives smoother scores; 0 = fitting the features',
+             0.0, 1e12),
+    Declared('activation', 'auto',
              'Activation function of the hidden neurons; the radial ones (rbf, laplacian) take'
-             ' their centres from the first samples',
-             choices=(*ACTIVATIONS, *RADIAL)),
-    Declared('scaling', _MODEL.scaling,
-             'Scaling of the feature values before the hidden layer',
-             choices=SCALINGS),
+             ' their centres from the first samples; auto = fitting the features',
+             choices=('auto', *ACTIVATIONS, *RADIAL)),
+    Declared('scaling', 'auto',
+             'Scaling of the feature values before the hidden layer; auto = fitting the features',
+             choices=('auto', *SCALINGS)),
     Declared('direct_links', _MODEL.direct_links,
              'Direct links from the features to the outputs, beside the hidden layer'),
     Declared('seed', _MODEL.seed,
