@@ -210,7 +210,7 @@ class DurableModel:
                                         self.directory.key)
             self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
-            self._try_snapshot()
+            self.try_snapshot()
             return kept
 
     # ----- files -----
@@ -235,7 +235,7 @@ class DurableModel:
                 self.journal.attachments.find(reference), self.limits, path.name)
             self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
             self.model.replace(learner)
-            self._try_snapshot()
+            self.try_snapshot()
             return path
 
     def save(self, name: str) -> Path:
@@ -301,7 +301,8 @@ class DurableModel:
         self.position, = self.journal.append([event], [reference])
         return event
 
-    def _try_snapshot(self) -> None:
+    def try_snapshot(self) -> None:
+        """Write the snapshot, or say why not."""
         try:
             self.snapshot()
         except (OSError, ProEMLCError) as error:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.renewal.background import Renewals
 
 
 class ClassifierDiagnostics:
@@ -76,6 +77,7 @@ class ClassifierDiagnostics:
         yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
         yield 'Model memory (MB)', f'{learner.memory_bytes / 1e6:.1f}'
         yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
+        yield 'Renewal', _renewal(classifier.renewals)
         yield 'Buffered vectors', str(len(classifier.matcher.buffer))
         yield 'Held annotations', str(classifier.matcher.held)
         yield 'Clock jumps', str(classifier.jumps)
@@ -101,3 +103,11 @@ def _number(value: float, digits: int = 3) -> str:
 
 def _age(written: int | None) -> str:
     return 'none yet' if written is None else f'{max(time.time_ns() - written, 0) * 1e-9:.1f}'
+
+
+def _renewal(renewals: Renewals) -> str:
+    if renewals.running:
+        return 'runs in the background'
+    policy = renewals.policy
+    due = f'; next at {policy.next_at()} samples' if policy.mode == 'automatic' else ''
+    return f'{policy.mode}; last: {renewals.text}{due}'

@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Event, Learnt, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.conversions import (
     VISION_TYPE,
     annotation_message,
@@ -93,6 +93,7 @@ class ClassifierTopics:
         vision = message_class(VISION_TYPE)
         self._vision = None if vision is None else self._publisher(
             vision, '~/classification', offered)
+        classifier.renewals.on_change = self._on_renewed
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
@@ -174,6 +175,11 @@ class ClassifierTopics:
         """Publish a change of the model, and the labels after it."""
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
+
+    def _on_renewed(self, change: ModelChange) -> None:
+        self._node.get_logger().info(f'The model was {change.message}')
+        if change.event is not None:
+            self.publish_event(change.event)
 
     def publish_labels(self) -> None:
         """Publish the labels as they are now."""

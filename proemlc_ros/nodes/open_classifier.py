@@ -15,7 +15,7 @@ from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
 from proemlc_ros.classifier.settings_file import write_settings
 from proemlc_ros.classifier.validation import Limits
-from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.classifier.versioned_model import VersionedModel, renewed_at_of
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
@@ -26,6 +26,8 @@ MEGABYTE = 1_000_000
 # Parameters that a model carries in itself, so that a loaded one may differ from them.
 _MODEL_SETTINGS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_links', 'seed',
                    'forgetting', 'threshold')
+# Those of them that a renewal keeps.
+_OWNER_SETTINGS = ('seed', 'forgetting', 'threshold')
 
 
 def model_directory_of(values: SimpleNamespace, node_name: str) -> Path:
@@ -122,7 +124,7 @@ def limits_of(values: SimpleNamespace) -> Limits:
 def _differences(learner: ProEMLC, values: SimpleNamespace) -> list[str]:
     return [f'parameter {name} is {getattr(values, name)!r}, but the resumed model was made with '
             f'{getattr(learner.options, name)!r} and keeps it; reset to change it'
-            for name in _MODEL_SETTINGS
+            for name in (_OWNER_SETTINGS if renewed_at_of(learner) else _MODEL_SETTINGS)
             if getattr(values, name) != getattr(learner.options, name)]
 
 
@@ -147,5 +149,7 @@ def apply_parameters(classifier: Classifier, values: SimpleNamespace) -> None:
     queries.novelty = values.query_novelty
     queries.margin = values.query_margin
     queries.rate = values.query_rate
+    classifier.renewals.policy.mode = values.renewal
+    classifier.renewals.most = values.renewal_hidden_size
     classifier.snapshots.every = values.snapshot_every
     classifier.snapshots.period = values.snapshot_period
