@@ -24,6 +24,7 @@ from proemlc_ros.classifier.records import (
     Query,
     StampedVector,
 )
+from proemlc_ros.classifier.renewal.background import Renewals
 from proemlc_ros.classifier.requests import (
     LONGEST_ID,
     REFERENCE_PREFIX,
@@ -72,6 +73,7 @@ class Classifier:
         self.annotation_rate = RateLimit(0.0, 'annotations')
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
+        self.renewals = Renewals(durable, self.learning, on_error)
         self._matching = threading.Lock()
         self.requests = RequestTable()
         self._restore_requests(on_error)
@@ -237,6 +239,7 @@ class Classifier:
             settled = self.matcher.expire(time.monotonic_ns())
         self._learn_settled(settled)
         self.snapshots.consider()
+        self.renewals.consider()
         self._retry_journal()
 
     def _retry_journal(self) -> None:
@@ -269,6 +272,7 @@ class Classifier:
     def close(self) -> None:
         """Learn what waits, write a snapshot, close the journal, free the folder."""
         self.clear_buffer('shutdown', 'the node was shut down')
+        self.renewals.close()
         self.learning.close()
         self.snapshots.close()
         try:

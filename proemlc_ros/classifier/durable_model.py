@@ -200,7 +200,7 @@ class DurableModel:
                                         self.directory.key)
             self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
-            self._try_snapshot()
+            self.try_snapshot()
             return kept
 
     # ----- files -----
@@ -225,7 +225,7 @@ class DurableModel:
                 self.journal.attachments.find(reference), self.limits, path.name)
             self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
             self.model.replace(learner)
-            self._try_snapshot()
+            self.try_snapshot()
             return path
 
     def save(self, name: str, keep_existing: bool = False) -> Path:
@@ -291,7 +291,8 @@ class DurableModel:
         self.position, = self.journal.append([event], [reference])
         return event
 
-    def _try_snapshot(self) -> None:
+    def try_snapshot(self) -> None:
+        """Write the snapshot, or say why not."""
         try:
             self.snapshot()
         except (OSError, ProEMLCError) as error:

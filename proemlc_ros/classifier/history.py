@@ -130,6 +130,12 @@ class History:
         return self._corrected
 
     @property
+    def renewed(self) -> bool:
+        """Whether the layer of the model is that of a renewal."""
+        step = self.steps.get(self.layer_origin())
+        return step is not None and step.kind is EventKind.RENEW
+
+    @property
     def samples(self) -> dict[int, Annotation]:
         """The samples in force by number, oldest first, with their labels as they are now."""
         self._bring_up_to_date()

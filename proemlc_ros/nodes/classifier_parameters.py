@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from proemlc_ros.classifier.renewal.policy import MODES
 from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, THRESHOLDS, Options
 from proemlc_ros.nodes.parameter_table import Declared
 
@@ -51,6 +52,14 @@ MODEL_PARAMETERS = (
     Declared('width', 0,
              'Values of a feature vector; 0 = those of the first one',
              0, 10_000_000),
+    Declared('renewal', 'automatic',
+             'Choice of hidden layer and settings from all samples, in the background: automatic '
+             '= at 30 samples, then whenever they have doubled or stay novel; manual = by ~/renew '
+             'only; off',
+             choices=MODES, runtime=True),
+    Declared('renewal_hidden_size', 1000,
+             'Hidden neurons that a renewal may choose at most',
+             1, 20_000, runtime=True),
 )
 
 FILE_PARAMETERS = (

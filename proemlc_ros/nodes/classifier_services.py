@@ -46,6 +46,7 @@ class ClassifierServices:
                 ('annotate', Annotate, self._annotate),
                 ('undo', Trigger, self._undo),
                 ('reset', Trigger, self._reset),
+                ('renew', Trigger, self._renew),
                 ('rename_label', RenameLabel, self._rename),
                 ('remove_label', RemoveLabel, self._remove),
                 ('save_model', SaveModel, self._save),
@@ -98,6 +99,9 @@ class ClassifierServices:
 
     def _reset(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.reset())
+
+    def _renew(self, request: Any, response: Any) -> DeferredResponse:
+        return self._respond(response, self._classifier.renewals.request())
 
     def _rename(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(
