@@ -52,14 +52,13 @@ def run(args: argparse.Namespace) -> int:
     curriculum = Curriculum(
         args.seed, phase_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
     display = ProgressDisplay(curriculum)
+    options = DemoOptions(args.output.resolve(), curriculum, args.rate, args.dashboard, args.port)
     display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
-                 'own, over ROS 2.')
-    folder = args.output.resolve()
-    comparison = run_demo(
-        DemoOptions(folder, curriculum, args.rate, args.dashboard, args.port), display)
+                 f'own, over ROS 2, in the namespace {options.namespace}.')
+    comparison = run_demo(options, display)
     display.line(f'Exam: Hamming loss {comparison.node:.4f} learnt picture by picture, '
                  f'{comparison.batch:.4f} trained in one batch (ratio {comparison.ratio:.2f}).')
-    display.line(f'Report: {folder / REPORT_FILE}')
-    display.line(f'Model:  {folder / MODEL_FOLDER / MODEL_FILE}')
+    display.line(f'Report: {options.folder / REPORT_FILE}')
+    display.line(f'Model:  {options.folder / MODEL_FOLDER / MODEL_FILE}')
     display.line(f'Done in {time.monotonic() - start:.0f} s.')
     return 0

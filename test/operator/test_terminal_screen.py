@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-SCRIPT = '''
+SCRIPT = """
 import curses
 from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal, set_locale
 from proemlc_ros.operator.terminal.text import ASCII
@@ -24,7 +24,7 @@ set_locale()
 glyphs = glyphs_of_terminal()
 size = curses.wrapper(draw)
 print('ascii' if glyphs is ASCII else 'unicode', 'has', *size)
-'''
+"""
 
 
 @pytest.mark.parametrize(('locale', 'expected'), [
