@@ -27,6 +27,10 @@ class ExtractorError(ProEMLCError):
     """A feature extractor that is not known, or that cannot work with the given parameters."""
 
 
+class BackboneError(ProEMLCError):
+    """A pretrained network that is not known, damaged, not installed, or not to be trusted."""
+
+
 class MissingDependencyError(ProEMLCError):
     """An optional library that the chosen function needs is not installed."""
 
@@ -131,6 +135,10 @@ class NeverLearntError(UnlearnError):
 
 class DefinitenessError(UnlearnError):
     """Unlearning would leave a matrix that is no longer positive definite."""
+
+
+class SampleError(ProEMLCError, ValueError):
+    """A learnt sample that is asked for is not there, or cannot be changed."""
 
 
 class InitialBlockError(ProEMLCError, ValueError):

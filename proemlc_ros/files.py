@@ -5,7 +5,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+# What must be free for the next records.
+_PROBE_BYTES = 64 * 1024
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -26,6 +30,23 @@ def replace_text(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def write_problem(folder: Path) -> str:
+    """Return why nothing can be written to a folder, in words; empty where it can."""
+    probe = folder / '.probe'
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with probe.open('wb') as stream:
+            stream.write(bytes(_PROBE_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        probe.unlink()
+    except OSError as error:
+        with suppress(OSError):
+            probe.unlink(missing_ok=True)
+        return str(error)
+    return ''
 
 
 def sync_folder(folder: Path) -> None:

@@ -38,6 +38,7 @@ class RosProcess:
                 stderr=subprocess.STDOUT, preexec_fn=_hear_interrupts,
                 # Unbuffered, so that a killed process leaves all that it printed.
                 env={**_as_users_have_it(), 'PYTHONUNBUFFERED': '1',
+                     'ROS_HOME': str(folder / 'ros_home'),
                      'RCUTILS_COLORIZED_OUTPUT': '0', **(environment or {})})
 
     def __enter__(self) -> 'RosProcess':

@@ -223,18 +223,23 @@ class AppendableBag:
 
     # ----- reading -----
 
-    def entries(self, after: int = 0) -> Iterator[Pair]:
-        """Yield the messages with a number above `after` that prove themselves, oldest first."""
+    def entries(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
+        """Yield the messages with a number above `after` that prove themselves, oldest first.
+
+        Args:
+            after: number above which they are.
+            topics: numbers of the topics whose messages are wanted, from 1 on; empty: all.
+        """
         for summary in self.files:
             if summary.last_id > after or summary is self._live:
-                for pair in self._pairs(summary, after):
+                for pair in self._pairs(summary, after, topics):
                     row, record = pair
                     if record is None or digest_of(row) == record.digest:
                         yield pair
 
-    def entry(self, number: int) -> Pair | None:
-        """Return one message; None where it is gone."""
-        pair = next(self.entries(number - 1), None)
+    def entry(self, number: int, topics: Sequence[int] = ()) -> Pair | None:
+        """Return one message; None where it is gone, or of another topic."""
+        pair = next(self.entries(number - 1, topics), None)
         return None if pair is None or pair[0][0] != number else pair
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
@@ -254,15 +259,16 @@ class AppendableBag:
         with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
             return file.references(prefix, most)
 
-    def _pairs(self, summary: FileSummary, after: int) -> Iterator[Pair]:
+    def _pairs(self, summary: FileSummary, after: int, topics: Sequence[int]) -> Iterator[Pair]:
         if summary.path in self._salvaged:
-            yield from (pair for pair in self._salvaged[summary.path] if pair[0][0] > after)
+            yield from (pair for pair in self._salvaged[summary.path]
+                        if pair[0][0] > after and (not topics or pair[0][1] in topics))
         elif summary is self._live:
             if self._file is not None:
-                yield from _present(self._file, after)
+                yield from _present(self._file, after, topics)
         else:
             with closing(SqliteFile(self.folder / summary.path, read_only=True)) as file:
-                yield from _present(file, after)
+                yield from _present(file, after, topics)
 
     # ----- inside -----
 
@@ -301,5 +307,5 @@ class AppendableBag:
         return [path for _, path in sorted(numbered)]
 
 
-def _present(file: SqliteFile, after: int) -> Iterator[Pair]:
-    return ((row, record) for row, record in file.entries(after) if row is not None)
+def _present(file: SqliteFile, after: int, topics: Sequence[int]) -> Iterator[Pair]:
+    return ((row, record) for row, record in file.entries(after, topics) if row is not None)

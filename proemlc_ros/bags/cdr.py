@@ -23,11 +23,12 @@ from proemlc_ros.classifier.records import (
     Annotation,
     Event,
     EventKind,
+    Picture,
     Region,
     StampedVector,
     Vector,
 )
-from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE, PICTURE_TYPE
 from proemlc_ros.stamps import NANOSECONDS
 
 _LITTLE_ENDIAN = b'\x00\x01'
@@ -78,7 +79,8 @@ def is_whole(data: bytes, type_name: str) -> bool:
 
     Args:
         data: CDR bytes with their encapsulation header.
-        type_name: FeatureVector, LabelAnnotation or ModelEvent of this package.
+        type_name: FeatureVector, LabelAnnotation or ModelEvent of this package, or
+            CompressedImage.
     """
     try:
         _PARSERS[type_name](data)
@@ -120,8 +122,33 @@ def _event(data: bytes) -> tuple[int, tuple[Any, ...]]:
     return kind, (stamp, label, new_label, file_name, sample, labels, absent, complete, annotator)
 
 
+def read_picture(data: bytes) -> Picture:
+    """Return the picture of a serialized CompressedImage.
+
+    Raises:
+        ValueError, struct.error, IndexError: it is not plainly one.
+    """
+    stamp, place = _header(data)
+    image_format, place = _text(data, place)
+    place = (place + 3) & ~3
+    length, = _UINT.unpack_from(data, place)
+    if place + 4 + length > len(data):
+        raise ValueError('cut off')
+    _check_end(data, place + 4 + length)
+    return Picture(stamp, image_format, data[place + 4:place + 4 + length])
+
+
+def picture_bytes(picture: Picture) -> bytes:
+    """Return a picture as a serialized CompressedImage."""
+    image_format = picture.format.encode() + b'\0'
+    head = (_LITTLE_ENDIAN + b'\0\0' + _HEADER.pack(*divmod(picture.stamp, NANOSECONDS), 1)
+            + b'\0' * 4 + _UINT.pack(len(image_format)) + image_format)
+    return (head + bytes(-len(head) % 4) + _UINT.pack(len(picture.data)) + picture.data)
+
+
 _PARSERS: dict[str, Callable[[bytes], object]] = {
-    FEATURES_TYPE: _vector, ANNOTATION_TYPE: _annotation, EVENT_TYPE: _event}
+    FEATURES_TYPE: _vector, ANNOTATION_TYPE: _annotation, EVENT_TYPE: _event,
+    PICTURE_TYPE: read_picture}
 
 
 def _annotation_body(data: bytes, offset: int) -> _Body:

@@ -8,35 +8,45 @@ same, and the journal can be evaluated like any bag.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
 from proemlc_ros.bags.appendable_bag import AppendableBag
+from proemlc_ros.bags.cdr import read_picture
 from proemlc_ros.bags.journal_entries import (
     ENTRY_TYPES,
+    EVENT_TOPIC,
+    PICTURE_TOPIC,
+    RECORD_TOPICS,
     EntryCodec,
     JournalEntry,
     JournalRecord,
     is_valid_entry,
 )
 from proemlc_ros.bags.journal_file import FileReport, Pair
+from proemlc_ros.bags.journal_pictures import (
+    PICTURE_PREFIX,
+    late_reference,
+    picture_row,
+    pictures_of,
+    with_pictures,
+)
 from proemlc_ros.classifier.attachments import Attachments, names_content
+from proemlc_ros.classifier.records import Picture
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.errors import JournalError
+from proemlc_ros.files import write_problem
 
 Result = TypeVar('Result')
 
 _ROWS_AT_ONCE = 1000
-# What must be free for the next annotations.
-_PROBE_BYTES = 64 * 1024
+_ALL = 2**40
 
 
 class Journal:
@@ -76,11 +86,14 @@ class Journal:
         self.attachments = Attachments(folder / 'attachments')
 
     def _open(self) -> AppendableBag:
-        bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
-                            self._codec.is_current, is_valid_entry, self._max_file_bytes)
-        error = bag.problem or self._try_to_write()
+        bag = self._new_bag()
+        error = bag.problem or write_problem(self.folder)
         self.problem = self._in_words('write', error) if error else ''
         return bag
+
+    def _new_bag(self) -> AppendableBag:
+        return AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
+                             self._codec.is_current, is_valid_entry, self._max_file_bytes)
 
     @property
     def last_number(self) -> int:
@@ -118,13 +131,14 @@ class Journal:
         return [range(max(gap.start, after + 1), gap.stop) for gap in self._bag.gaps
                 if gap.stop > after + 1]
 
-    def append(self, records: Sequence[JournalRecord],
-               references: Sequence[str] | None = None) -> list[int]:
+    def append(self, records: Sequence[JournalRecord], references: Sequence[str] | None = None,
+               pictures: Sequence[Picture | None] | None = None) -> list[int]:
         """Write records in one transaction; they are on the disk when this returns.
 
         Args:
             records: annotations, with their features, and events.
             references: what events refer to outside the journal, one per record; None: nothing.
+            pictures: of what the annotations are about, one per record; None: none.
 
         Returns:
             The numbers of the entries.
@@ -133,7 +147,28 @@ class Journal:
             JournalError: nothing was written, for instance because the disk is full; or it
                 cannot be told, and what was written is withdrawn before the next record.
         """
-        rows = [self._codec.encode(record) for record in records]
+        encoded = [self._codec.encode(record) for record in records]
+        rows, notes, places = with_pictures(encoded, references, pictures)
+        written = self._write(rows, notes)
+        return [written[place] for place in places]
+
+    def append_late_picture(self, number: int, picture: Picture) -> int:
+        """Write the picture of an annotation that is there already; return its entry's number."""
+        written, = self._write([picture_row(picture)], [late_reference(number)])
+        return written
+
+    def pictures(self) -> dict[int, int]:
+        """Return the entry of the picture of each annotation that has one."""
+        return pictures_of(self.references(PICTURE_PREFIX, _ALL))
+
+    def picture(self, entry: int) -> Picture | None:
+        """Return the picture of an entry; None where it is gone."""
+        with self._lock:
+            pair = self._guarded('read', lambda: self._bag.entry(entry, [PICTURE_TOPIC]))
+        return None if pair is None else read_picture(pair[0][3])
+
+    def _write(self, rows: Sequence[tuple[int, bytes]],
+               references: Sequence[str] | None) -> list[int]:
         with self._lock:
             self._make_writable()
             now = self._clock()
@@ -158,7 +193,7 @@ class Journal:
             except JournalError as error:
                 self.problem = str(error)
             else:
-                error_text = self._try_to_write()
+                error_text = write_problem(self.folder)
                 self.problem = self._in_words('write', error_text) if error_text else ''
 
     def entries(self, after: int = 0) -> Iterator[JournalEntry]:
@@ -170,7 +205,8 @@ class Journal:
         while True:
             with self._lock:
                 # In parts, since a journal may be larger than the memory.
-                pairs = self._guarded('read', partial(self._some, after))
+                some = islice(self._bag.entries(after, RECORD_TOPICS), _ROWS_AT_ONCE)
+                pairs: list[Pair] = self._guarded('read', partial(list, some))
             if not pairs:
                 return
             yield from map(self._codec.decode, pairs)
@@ -180,27 +216,20 @@ class Journal:
         """Yield the entries above `after` that are events; annotations are not decoded."""
         with self._lock:
             pairs = self._guarded('read', lambda: [
-                pair for pair in self._bag.entries(after) if pair[0][1] != 1])
+                *self._bag.entries(after, [EVENT_TOPIC])])
         return map(self._codec.decode, pairs)
 
     def entry(self, number: int) -> JournalEntry | None:
         """Return one entry; None where it is gone."""
         with self._lock:
-            pair = self._guarded('read', lambda: self._bag.entry(number))
+            pair = self._guarded('read', lambda: self._bag.entry(
+                number, RECORD_TOPICS))
         return None if pair is None else self._codec.decode(pair)
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
         """Return number and reference of the newest entries whose reference begins so.
 
-        Args:
-            prefix: of the references.
-            most: number of entries, the newest ones.
-
-        Returns:
-            Oldest first.
-
-        Raises:
-            JournalError: the disk fails.
+        At most so many, oldest first.
         """
         with self._lock:
             return self._guarded('read', lambda: self._bag.references(prefix, most))
@@ -241,16 +270,13 @@ class Journal:
     def _drop(self, max_bytes: int, up_to: int) -> None:
         if self._bag.drop_oldest(max_bytes, up_to) and len(self.attachments):
             self.attachments.keep_only(
-                record.reference for _, record in self._bag.entries()
+                record.reference for _, record in self._bag.entries(0, [EVENT_TOPIC])
                 if record is not None and names_content(record.reference))
 
     def close(self) -> None:
         """Bring the metadata up to date and close the bag."""
         with self._lock:
             self._guarded('close', self._bag.close)
-
-    def _some(self, after: int) -> list[Pair]:
-        return list(islice(self._bag.entries(after), _ROWS_AT_ONCE))
 
     def _make_writable(self) -> None:
         """Open the bag again where it could not be repaired or made on this disk before.
@@ -260,30 +286,13 @@ class Journal:
         """
         if not self._bag.problem:
             return
-        if error := self._try_to_write():
+        if error := write_problem(self.folder):
             raise JournalError(self._in_words('write', error))
         last = self._bag.last_id
-        self._bag = AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
-                                  self._codec.is_current, is_valid_entry, self._max_file_bytes)
+        self._bag = self._new_bag()
         self._bag.continue_after(last)
         if self._bag.problem:
             raise JournalError(self._in_words('write', self._bag.problem))
-
-    def _try_to_write(self) -> str:
-        """Return why the folder cannot be written, in words; empty where it can."""
-        probe = self.folder / '.probe'
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with probe.open('wb') as stream:
-                stream.write(bytes(_PROBE_BYTES))
-                stream.flush()
-                os.fsync(stream.fileno())
-            probe.unlink()
-        except OSError as error:
-            with suppress(OSError):
-                probe.unlink(missing_ok=True)
-            return str(error)
-        return ''
 
     def _guarded(self, what: str, action: Callable[[], Result]) -> Result:
         try:

@@ -15,6 +15,7 @@ from proemlc_ros.classifier.records import Annotation, Event
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     EVENT_TYPE,
+    PICTURE_TYPE,
     MessageFactory,
     annotation_message,
     annotation_of,
@@ -23,12 +24,16 @@ from proemlc_ros.conversions import (
 )
 
 JournalRecord = Annotation | Event
-ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE)
+ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE, PICTURE_TYPE)
 """Message types of the entries, in the order of their topics."""
 
-_TOPIC_ENDINGS = ('annotations', 'events')
+# Numbers of the topics.
+EVENT_TOPIC, PICTURE_TOPIC = 2, 3
+RECORD_TOPICS = (1, EVENT_TOPIC)
+
+_TOPIC_ENDINGS = ('annotations', 'events', 'pictures')
 # The fields that the newest version of each type has last; a definition without it is older.
-NEWEST_FIELDS = ('region', 'annotator')
+NEWEST_FIELDS = ('region', 'annotator', 'data')
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,14 @@ class JournalEntry:
         record: the annotation or event; None where it cannot be read.
         reference: what an event refers to outside the journal; empty for most entries.
         error: why it cannot be read, in words.
+        time: nanoseconds since the epoch, when it was written.
     """
 
     number: int
     record: JournalRecord | None
     reference: str = ''
     error: str = ''
+    time: int = 0
 
 
 class EntryCodec:
@@ -87,7 +94,7 @@ class EntryCodec:
 
     def decode(self, pair: Pair) -> JournalEntry:
         """Return what was written; a record that cannot be read is None, with the reason."""
-        (number, topic_number, _, data), proof = pair
+        (number, topic_number, time, data), proof = pair
         reference = '' if proof is None else proof.reference
         try:
             read = read_annotation if topic_number == 1 else read_event
@@ -96,8 +103,8 @@ class EntryCodec:
                 message = self._messages.deserialize(data, ENTRY_TYPES[topic_number - 1])
                 record = (annotation_of if topic_number == 1 else event_of)(message)
         except Exception as error:  # Deserializers raise what they like.
-            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}')
-        return JournalEntry(number, record, reference)
+            return JournalEntry(number, None, reference, f'it cannot be read: {error!r}', time)
+        return JournalEntry(number, record, reference, time=time)
 
 
 def _has_last(topic: BagTopic, field: str) -> bool:
@@ -111,5 +118,5 @@ def _has_last(topic: BagTopic, field: str) -> bool:
 def is_valid_entry(row: Row) -> bool:
     """Tell whether an entry without a record is whole."""
     _, topic_number, timestamp, data = row
-    return (timestamp > 0 and topic_number in (1, 2)
+    return (timestamp > 0 and 1 <= topic_number <= len(ENTRY_TYPES)
             and is_whole(data, ENTRY_TYPES[topic_number - 1]))

@@ -144,15 +144,22 @@ class SqliteFile:
         return [(record.number, record.reference) for record in reversed(found)
                 if record.reference.startswith(prefix)]
 
-    def entries(self, after: int = 0) -> Iterator[tuple[Row | None, EntryRecord | None]]:
-        """Yield rows with their records, in order; either may be missing."""
-        return merged(self.rows(after), self.records(after))
+    def entries(self, after: int = 0,
+                topics: Sequence[int] = ()) -> Iterator[tuple[Row | None, EntryRecord | None]]:
+        """Yield rows with their records, in order; either may be missing.
 
-    def rows(self, after: int = 0) -> Iterator[Row]:
-        """Yield the rows with a number above `after`, in order."""
+        Args:
+            after: number above which they are.
+            topics: numbers of the topics whose rows are wanted; empty: all.
+        """
+        return merged(self.rows(after, topics), self.records(after))
+
+    def rows(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Row]:
+        """Yield the rows with a number above `after`, in order; see `entries`."""
+        among = f'AND topic_id IN ({",".join(map(str, topics))}) ' if topics else ''
         yield from self._database.execute(
-            'SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id',
-            (after,))
+            f'SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? {among}'
+            'ORDER BY id', (after,))
 
     def row(self, number: int) -> Row | None:
         """Return the row of that number, or None."""

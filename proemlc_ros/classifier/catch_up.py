@@ -28,7 +28,7 @@ def catch_up(durable: DurableModel) -> None:
         JournalError: the disk still does not allow it.
     """
     journal = durable.journal
-    if not (journal.problem or durable.reset_is_due or durable.first_file):
+    if not durable.is_behind:
         return
     journal.retry()
     if journal.problem:

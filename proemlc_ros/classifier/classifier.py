@@ -103,6 +103,8 @@ class Classifier:
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
+        if vector.region.id:
+            validate_text(vector.region.id, 'region.id', LONGEST_ID)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -143,8 +145,12 @@ class Classifier:
             return answer
         return self.annotate(annotation._replace(request=request))
 
-    def annotate(self, annotation: Annotation) -> Future[Learnt]:
+    def annotate(self, annotation: Annotation, timeout: float = 0.0) -> Future[Learnt]:
         """Take an annotation.
+
+        Args:
+            annotation: with or without its features.
+            timeout: seconds to wait for room where the queue is full.
 
         Returns:
             A future: what was learnt once it is durable, or a ProEMLCError.
@@ -157,9 +163,12 @@ class Classifier:
             future.add_done_callback(partial(self.requests.settle, annotation.request))
         pending = PendingAnnotation(annotation, future)
         try:
-            self.annotation_rate.check(now)
+            if self.annotation_rate.rate:
+                self.annotation_rate.check(now)
             if annotation.extractor != self.durable.model.extractor:
                 validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
+            if annotation.region.id:
+                validate_text(annotation.region.id, 'region.id', LONGEST_ID)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:
@@ -168,7 +177,7 @@ class Classifier:
         with self._matching:
             settled = self.matcher.submit(pending, now)
         if settled:
-            self.learning.put(pending)
+            self.learning.put(pending, timeout)
         return future
 
     def undo(self) -> Future[ModelChange]:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.classifier.catch_up import catch_up, catch_up_error
+from proemlc_ros.classifier.corrections import Corrections
 from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt, Picture
 from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -62,9 +64,16 @@ class DurableModel:
         # What could not be journalled when the node started, and has to be before anything else.
         self.reset_is_due = False
         self.first_file = ''
-        self._clock = clock
+        self.clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
+        self.corrections = Corrections(self)
+        self.pictures = PictureBuffer(on_error=on_warning)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the disk did not allow to read or write something; see catch_up.py."""
+        return bool(self.journal.problem or self.reset_is_due or self.first_file)
 
     # ----- learning -----
 
@@ -78,7 +87,8 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
-            failure = catch_up_error(self)  # First: it may change what is valid.
+            # First: it may change what is valid.
+            failure = catch_up_error(self) if self.is_behind else None
             learner = self.model.learner
             expected = ExpectedInput(learner.width, self.model.extractor,
                                      dict.fromkeys(learner.labels), self.limits,
@@ -93,12 +103,36 @@ class DurableModel:
             try:
                 if accepted and failure is not None:
                     raise failure
-                numbers = iter(self.journal.append(accepted, [
-                    item.request.reference if item.request else '' for item in accepted]))
+                numbers = iter(self.journal.append(
+                    accepted, [item.request.reference if item.request else ''
+                               for item in accepted], [*map(self.pictures.find, accepted)]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
-            return [self._learn(next(numbers), item) if isinstance(item, Annotation) else item
-                    for item in validated]
+            results: list[Learnt | ProEMLCError] = []
+            for item in validated:
+                if isinstance(item, ProEMLCError):
+                    results.append(item)
+                    continue
+                self.position = next(numbers)
+                try:
+                    introduced = self.model.learn(self.position, item)
+                except ProEMLCError as error:
+                    self.not_learnt.append(self.position)
+                    results.append(error)
+                else:
+                    results.append(Learnt(item, self.position, introduced, self.model.version))
+            return results
+
+    def keep_picture(self, number: int, picture: Picture) -> None:
+        """Write the picture of an annotation that was learnt before it came.
+
+        Raises:
+            JournalError: it is not kept.
+        """
+        with self.lock:
+            entry = self.journal.append_late_picture(number, picture)
+            if self.position == entry - 1:
+                self.position = entry  # It changes nothing that a snapshot would lack.
 
     def undo(self) -> Annotation:
         """Unlearn the last annotation, as if it had never been learnt.
@@ -122,7 +156,7 @@ class DurableModel:
             self.record(EventKind.UNDO, undo_reference(number))
             return self.model.undo(learner)
 
-    def rename(self, label: str, new_label: str) -> Event:
+    def rename(self, label: str, new_label: str, annotator: str = '') -> Event:
         """Give a label another name.
 
         Returns:
@@ -137,11 +171,12 @@ class DurableModel:
             new_label, = validate_names([new_label], self.limits)
             if new_label in self.model.learner.labels:
                 raise LabelExistsError(f'label {new_label!r} exists already')
-            event = self.record(EventKind.RENAME, '', label=label, new_label=new_label)
+            event = self.record(EventKind.RENAME, '', label=label, new_label=new_label,
+                                annotator=annotator)
             self.model.rename(label, new_label)
             return event
 
-    def remove(self, label: str) -> Event:
+    def remove(self, label: str, annotator: str = '') -> Event:
         """Forget a label.
 
         Returns:
@@ -153,7 +188,7 @@ class DurableModel:
         with self.lock:
             catch_up(self)
             self._require(label)
-            event = self.record(EventKind.REMOVE, '', label=label)
+            event = self.record(EventKind.REMOVE, '', label=label, annotator=annotator)
             self.model.remove(label)
             return event
 
@@ -180,7 +215,7 @@ class DurableModel:
 
     # ----- files -----
 
-    def load(self, name: str) -> Path:
+    def load(self, name: str, annotator: str = '') -> Path:
         """Replace the model by one of the model directory.
 
         The journal keeps the content of the file, since the file may change.
@@ -198,7 +233,7 @@ class DurableModel:
             reference = self.journal.attachments.add(path)
             learner = self.directory.read_model(
                 self.journal.attachments.find(reference), self.limits, path.name)
-            self.record(EventKind.LOAD, reference, file_name=path.name)
+            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
             self.model.replace(learner)
             self._try_snapshot()
             return path
@@ -257,18 +292,12 @@ class DurableModel:
 
     # ----- inside -----
 
-    def _learn(self, number: int, annotation: Annotation) -> Learnt | ProEMLCError:
-        self.position = number
-        try:
-            introduced = self.model.learn(number, annotation)
-        except ProEMLCError as error:
-            self.not_learnt.append(number)
-            return error
-        return Learnt(annotation, number, introduced, self.model.version)
-
     def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""
-        event = Event(kind, self._clock(), **fields)
+        return self.write(Event(kind, self.clock(), **fields), reference)
+
+    def write(self, event: Event, reference: str = '') -> Event:
+        """Write an event to the journal."""
         self.position, = self.journal.append([event], [reference])
         return event
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from proemlc_ros.classifier.attachments import Attachments
-from proemlc_ros.classifier.records import Annotation, Event
+from proemlc_ros.classifier.records import Annotation, Event, Picture
 
 
 class EntryProtocol(Protocol):
@@ -29,6 +29,10 @@ class EntryProtocol(Protocol):
     @property
     def error(self) -> str:
         """Why the entry cannot be read, in words; empty where it can."""
+
+    @property
+    def time(self) -> int:
+        """When it was written, in nanoseconds since the epoch."""
 
 
 class JournalProtocol(Protocol):
@@ -67,8 +71,18 @@ class JournalProtocol(Protocol):
         """Content of the files that entries refer to."""
 
     def append(self, records: Sequence[Annotation | Event],
-               references: Sequence[str] | None = None) -> list[int]:
-        """Write records durably, all or none; return their numbers."""
+               references: Sequence[str] | None = None,
+               pictures: Sequence[Picture | None] | None = None) -> list[int]:
+        """Write records durably, all or none, each with its picture; return their numbers."""
+
+    def append_late_picture(self, number: int, picture: Picture) -> int:
+        """Write the picture of an annotation that is there already; return its entry's number."""
+
+    def pictures(self) -> dict[int, int]:
+        """Return the entry of the picture of each annotation that has one."""
+
+    def picture(self, entry: int) -> Picture | None:
+        """Return the picture of an entry, None where it is gone."""
 
     def retry(self) -> None:
         """Look whether a disk that could not be written can be by now."""

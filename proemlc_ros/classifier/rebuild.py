@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from proemlc_ros.classifier.durable_model import DurableModel
 
 _UNDONE = 'entry:'
+_STEP = 'step:'
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Base:
 def undo_reference(number: int) -> str:
     """Return how the entry of an undo refers to the annotation that it takes back."""
     return f'{_UNDONE}{number}'
+
+
+def step_reference(number: int) -> str:
+    """Return how the entry of a correction refers to the entry that it changes."""
+    return f'{_STEP}{number}' if number else ''
 
 
 def undone_number(entry: EntryProtocol) -> int | None:
@@ -94,7 +100,8 @@ def rebuild_for_undo(durable: DurableModel, reason: UnlearnError) -> ProEMLC:
         UndoError: there is no such learner.
     """
     number, began = durable.model.undo_stack.last.number, time.monotonic()
-    learner = rebuild(durable, number, durable.position)
+    learner = (durable.corrections.without(number) if durable.corrections.history().corrected
+               else rebuild(durable, number, durable.position))
     due = durable.model.learner.samples - 1
     if learner.samples != due:
         raise UndoError(f'annotation {number} cannot be undone: {reason}; and the journal gives a '

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from proemlc_ros.classifier.history import is_correction
 from proemlc_ros.classifier.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.rebuild import Base, rebuild, undone_number
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
@@ -62,6 +63,8 @@ class Replay:
             ModelDirectoryError: a model file that the journal loads is gone.
         """
         durable = self._durable
+        if self._replay_corrections():
+            return
         plan = _Plan(durable)
         for entry in durable.journal.entries(after=durable.position):
             if entry.number >= plan.one_by_one_from and not self._one_by_one:
@@ -80,6 +83,25 @@ class Replay:
                 self._flush()
                 self._apply(entry)
         self._flush()
+
+    def _replay_corrections(self) -> bool:
+        """Apply all entries at once where they change what earlier ones did; else do nothing."""
+        durable, began = self._durable, self._durable.position
+        events = [entry.record for entry in durable.journal.events(after=began)
+                  if isinstance(entry.record, Event)]
+        if not any(map(is_correction, events)) and not (
+                any(event.kind is EventKind.UNDO for event in events)
+                and any(isinstance(entry.record, Event) and is_correction(entry.record)
+                        for entry in durable.journal.events())):
+            return False
+        try:
+            durable.corrections.replay()
+        except UndoError:
+            return False  # One after the other, as far as down-dates are accurate.
+        entries = durable.position - began
+        durable.model.raise_version(durable.model.version + entries)
+        self._report.replayed += entries
+        return True
 
     def _flush(self) -> None:
         """Learn the annotations collected so far."""
@@ -131,6 +153,8 @@ class Replay:
         try:
             if record is None:
                 self._reject(entry.number, entry.error)
+            elif is_correction(record):
+                self._durable.corrections.repeat(entry.number, record)
             elif record.kind is EventKind.UNDO:
                 self._undo(entry)
             else:

@@ -48,11 +48,18 @@ class LearningThread:
         self._thread = threading.Thread(target=self._run, name='learning', daemon=True)
         self._thread.start()
 
-    def put(self, pending: PendingAnnotation) -> None:
-        """Queue an annotation that is settled; reject it where it has an error or no room."""
+    def put(self, pending: PendingAnnotation, timeout: float = 0.0) -> None:
+        """Queue an annotation that is settled; reject it where it has an error or no room.
+
+        Args:
+            pending: the annotation.
+            timeout: seconds to wait for room.
+        """
         error: ProEMLCError | None = pending.error
         if error is None:
             with self._condition:
+                if timeout and len(self._queue) >= self.capacity:
+                    self._room.wait_for(lambda: len(self._queue) < self.capacity, timeout)
                 if len(self._queue) < self.capacity:
                     self._queue.append(pending)
                     self._condition.notify()
@@ -61,12 +68,6 @@ class LearningThread:
                 'queue_full', f'{self.capacity} annotations already wait to be written; '
                 'annotate more slowly or raise held_annotations')
         resolve(pending, error)
-
-    def wait_for_room(self, timeout: float) -> None:
-        """Wait until an annotation has room in the queue, at most so many seconds."""
-        with self._condition:
-            if len(self._queue) >= self.capacity:
-                self._room.wait_for(lambda: len(self._queue) < self.capacity, timeout)
 
     def call(self, action: Callable[[], Any]) -> Future[Any]:
         """Queue a change of the model, behind the annotations before it.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +35,11 @@ class UndoStack:
     """
 
     def __init__(self, depth: int) -> None:
+        self.depth = depth
         self._entries: deque[UndoEntry] = deque(maxlen=depth)
+
+    def __iter__(self) -> Iterator[UndoEntry]:
+        return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)

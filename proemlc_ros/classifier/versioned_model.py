@@ -8,7 +8,7 @@ Nothing here depends on a clock or a disk: replaying a journal gives the model t
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.errors import UndoError, UnlearnError
 
 # Relative error of the scores that an undo may leave; beyond it the model is built again.
-_LARGEST_ERROR = 1e-9
+LARGEST_ERROR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class VersionedModel:
             raise UnlearnError('the hidden layer was drawn from samples that the last one is '
                                'among')
         learner.unlearn(entry.annotation.matched_features, accepted_labels(entry.annotation),
-                        tolerance=_LARGEST_ERROR if exact else None)
+                        tolerance=LARGEST_ERROR if exact else None)
         for name in entry.introduced:
             learner.remove_label(name)
         return learner
@@ -172,6 +172,22 @@ class VersionedModel:
         self.learner = learner
         self._follow_labels()
         return entry.annotation
+
+    def go_on_with(self, learner: ProEMLC, entries: Iterable[UndoEntry],
+                   extractor: str) -> None:
+        """Go on with a learner that was corrected.
+
+        Args:
+            learner: of the same stream; the rolling loss goes on.
+            entries: the annotations that can be undone, oldest first.
+            extractor: of the features that it has learnt from.
+        """
+        self.extractor = extractor
+        self.undo_stack.clear()
+        for entry in entries:
+            self.undo_stack.push(entry)
+        self.learner = learner
+        self._follow_labels()
 
     def rename(self, old: str, new: str) -> None:
         """Give a label another name, which was accepted before."""

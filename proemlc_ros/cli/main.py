@@ -18,12 +18,15 @@ from proemlc_ros.errors import ProEMLCError
 # Name to one line of help. The module of the same name in this folder has `add_arguments(parser)`
 # and `run(args) -> exit code`; it is imported only when its command is given.
 COMMANDS = {
+    'teach': 'teach a camera, a folder of pictures, a video or a bag, in a web page',
     'demo': 'watch the classifier learn new labels, over real ROS 2',
     'info': 'show the contents of a model, a bag or a journal',
     'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
+    'export': 'write a taught model as ONNX, for programs without this package',
     'sign': 'sign model files with the key of a fleet',
+    'backbone': 'install networks for deep features, and show those installed',
     'journal': 'check, repair, back up and compact what a classifier has learnt',
     'bag': 'make, annotate, show and play bags',
     'select': 'select the settings of a model for a data set',
@@ -41,7 +44,7 @@ OPTIONAL = {
     'cv2': "pip install 'proemlc_ros[vision]'",
     'dask': "pip install 'proemlc_ros[dask]'",
     'distributed': "pip install 'proemlc_ros[dask]'",
-    'onnxruntime': "pip install 'proemlc_ros[onnx]'",
+    'onnxruntime': "pip install 'proemlc_ros[backbone]'",
     'matplotlib': "pip install 'proemlc_ros[experiments]'",
     'sklearn': "pip install 'proemlc_ros[experiments]'",
 }

@@ -9,55 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.cached_sample import CachedSample
+from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.thresholds import Thresholds
-from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector
+from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, labelled
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
-
-
-class CachedSample:
-    """Hidden row, gain and outputs of one sample; a prediction and the learning after it share it.
-
-    Args:
-        content: bytes of the sample, by which it is found again.
-        hidden: its hidden row.
-    """
-
-    __slots__ = ('_gain', '_outputs', 'content', 'hidden')
-
-    def __init__(self, content: bytes, hidden: Array) -> None:
-        self.content = content
-        self.hidden = hidden
-        self._gain: tuple[Array, float] | None = None
-        self._outputs: Array | None = None
-
-    def gain(self, ridge: RecursiveRidge) -> tuple[Array, float]:
-        """Return M h and the leverage hMh."""
-        if self._gain is None:
-            self._gain = ridge.gain(self.hidden)
-        return self._gain
-
-    def outputs(self, ridge: RecursiveRidge) -> Array:
-        """Return the outputs, unnamed label first."""
-        if self._outputs is None:
-            self._outputs = ridge.outputs(self.hidden)
-        return self._outputs
-
-    def forget(self) -> None:
-        """Drop gain and outputs before the weights change; the hidden row stays valid."""
-        self._gain = self._outputs = None
-
-    def forget_outputs(self) -> None:
-        """Drop the outputs when their number changes."""
-        self._outputs = None
 
 
 class LearnerState(NamedTuple):
@@ -70,15 +36,20 @@ class LearnerState(NamedTuple):
     samples: int
     mass: float
     last_sum: Array
+    groups: LabelGroups | None
+    tokens: LabelTokens
 
 
 class Learner:
     """Learns validated samples; everything else is the business of ProEMLC.
 
     Column 0 of the weights is a label that nobody has named yet: absent (-1) in every complete
-    annotation, neutral (0) in the others. A new label starts as a copy of it, which is what
-    learning it from the first sample on would have given: -M s with s the sum of the hidden rows
-    of all complete samples.
+    annotation, unknown in the others. A new label starts as a copy of it, which is what learning
+    it from the first sample on would have given: -M s with s the sum of the hidden rows of all
+    complete samples, and M that of their group.
+
+    ridge learns all samples and has the weights of all labels. As long as every annotation is
+    complete there is nothing else; groups has the other matrices from the first partial one on.
 
     Args:
         options: settings.
@@ -92,7 +63,9 @@ class Learner:
         self.labels = LabelColumns()
         self.ridge = _make_ridge(options, layer.size)
         self.thresholds = Thresholds(options.threshold, options.forgetting)
+        self.groups: LabelGroups | None = None
         self.sample_filter = SampleFilter()
+        self.tokens = LabelTokens()
         self.samples = 0
         # Sum of |neurons|^2 over the learnt samples: how much the layer answers to known input.
         self.mass = 0.0
@@ -115,16 +88,19 @@ class Learner:
 
     def learn_one(self, vector: Array, annotation: SampleLabels) -> None:
         """Learn one dense sample."""
-        self.learn_hidden(self.cached_sample(vector), annotation)
-        self.sample_filter.add(checksum_of_vector(vector, annotation.complete))
+        checksum = labelled(checksum_of_vector(vector, annotation.complete),
+                            self.tokens.total(annotation))
+        self.learn_hidden(self.cached_sample(vector), annotation, checksum)
+        self.sample_filter.add(checksum)
 
-    def learn_hidden(self, sample: CachedSample, annotation: SampleLabels,
+    def learn_hidden(self, sample: CachedSample, annotation: SampleLabels, checksum: int,
                      recorder: PrequentialRecorder | None = None) -> None:
         """Learn one sample, except for its entry in the sample filter.
 
         Args:
             sample: with its hidden row.
             annotation: its labels.
+            checksum: of sample and labels.
             recorder: gets the prediction from before the sample is learnt.
 
         Raises:
@@ -133,6 +109,7 @@ class Learner:
         known = len(self.labels)
         gain, leverage = sample.gain(self.ridge)
         self.ridge.check(leverage)
+        steps = self._group_steps(sample.hidden, annotation)
         self.grow(annotation.named)
         scores = sample.outputs(self.ridge)
         if recorder is not None:
@@ -143,13 +120,38 @@ class Learner:
             self.thresholds.observe(self.threshold_scores(annotation, targets, scores),
                                     targets[1:] > 0.0)
         sample.forget()
-        self.ridge.update(gain, leverage, residual)
+        if self.groups is None:
+            self.ridge.update(gain, leverage, residual)
+        else:
+            self.groups.learn(self.ridge, (gain, leverage), steps, residual,
+                              known_targets(annotation, targets), checksum)
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
         self.last_sum = sample.hidden
 
+    def _group_steps(self, hidden: Array, annotation: SampleLabels) -> list[GroupStep]:
+        """Return the gains of the groups that a sample informs; none without partial annotations.
+
+        Raises:
+            TooLargeError: before anything has changed.
+        """
+        if self.groups is None and annotation.complete:
+            return []
+        columns = self.labels.columns
+        known: Mask | None = None
+        if not annotation.complete:
+            known = np.zeros(len(columns) + 1, dtype=bool)
+            # A label that comes with the sample begins as the unnamed one, column 0.
+            known[[columns.get(name, 0) for name in annotation.named]] = True
+        groups = self.groups or LabelGroups(self.ridge, self.options.group_limit(self.layer.size))
+        steps = groups.steps(hidden, known)
+        for step in steps:
+            step.group.ridge.check(step.leverage)
+        self.groups = groups
+        return steps
+
     def targets(self, annotation: SampleLabels) -> Array:
-        """Return the target of each output (step 1 of the paper); 0: unknown or neutral."""
+        """Return the target of each output (step 1 of the paper); 0: unknown."""
         columns = self.labels.columns
         targets = np.empty(len(columns) + 1, dtype=self.options.dtype)
         targets.fill(-1.0 if annotation.complete else 0.0)
@@ -164,9 +166,15 @@ class Learner:
         """Return target - output where the annotation tells the target, else 0."""
         residual = targets - scores
         if not annotation.complete:
-            # Unknown outputs keep their weights; the unnamed label's target is 0 (neutral).
-            residual[1:][targets[1:] == 0.0] = 0.0
+            residual[targets == 0.0] = 0.0
         return residual
+
+    def output_leverages(self, hidden: Array) -> Array:
+        """Return the leverage hMh of rows (n, size) for each output: (n, outputs), or (n, 1)."""
+        whole: Array = np.einsum('ij,ji->i', hidden, self.ridge.gains(hidden))
+        if self.groups is None:
+            return np.asarray(whole[:, np.newaxis])
+        return self.groups.leverages(hidden, whole, len(self.labels) + 1)
 
     def threshold_scores(self, annotation: SampleLabels, targets: Array, scores: Array) -> Array:
         """Return scores to find thresholds from: -inf for unknown targets and labels not seen."""
@@ -187,7 +195,10 @@ class Learner:
         """Add an output for each name that is new."""
         for name in names:
             if name not in self.labels.columns:
-                self.ridge.add_output(self._recalibration())
+                if self.groups is None:
+                    self.ridge.add_output(self._recalibration())
+                else:
+                    self.groups.add_output(self.ridge, self._recalibration())
                 self.labels.add(name)
                 if self._cached is not None:
                     self._cached.forget_outputs()
@@ -204,7 +215,12 @@ class Learner:
         """Forget a label."""
         self.forget_cached()
         self.thresholds.settle()
+        place = self.labels.columns[name]
+        partial = self.groups is not None and place not in self.groups.complete.columns
+        self.tokens.remove(name, partial or self.labels.counts[place - 1] > 0)
         self.ridge.remove_output(self.labels.remove(name))
+        if self.groups is not None:
+            self.groups.remove_output(place)
 
     # ----- whole -----
 
@@ -217,17 +233,20 @@ class Learner:
         self.ridge = _make_ridge(self.options, self.layer.size)
         for _ in self.labels.names:
             self.ridge.add_output()
+        self.groups = None
         self.mass = 0.0
 
     def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
         return LearnerState(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),
-                            self.sample_filter.copy(), self.samples, self.mass, self.last_sum)
+                            self.sample_filter.copy(), self.samples, self.mass, self.last_sum,
+                            None if self.groups is None else self.groups.copy(),
+                            self.tokens.copy())
 
     def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""
         (self.ridge, self.labels, self.thresholds, self.sample_filter, self.samples, self.mass,
-         self.last_sum) = state
+         self.last_sum, self.groups, self.tokens) = state
         self.forget_cached()
 
     def copy(self) -> Learner:
@@ -240,8 +259,14 @@ class Learner:
     def memory_bytes(self) -> int:
         """The memory of the arrays."""
         layer = sum(array.nbytes for array in self.layer.arrays().values())
-        return (layer + self.ridge.memory_bytes + self.sample_filter.counts.nbytes
+        groups = 0 if self.groups is None else self.groups.memory_bytes
+        return (layer + self.ridge.memory_bytes + groups + self.sample_filter.counts.nbytes
                 + self.buffer.nbytes)
+
+
+def known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:
+    """Return which outputs a sample informs; None: all."""
+    return None if annotation.complete else targets != 0.0
 
 
 def _make_ridge(options: Options, size: int) -> RecursiveRidge:

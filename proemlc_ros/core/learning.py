@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.labels import LabelColumns, indicators
-from proemlc_ros.core.learner import CachedSample, Learner, LearnerState
+from proemlc_ros.core.learner import Learner, LearnerState
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import DecisionRule, Mask
-from proemlc_ros.core.unlearning import checksums_of_rows
+from proemlc_ros.core.unlearning import labelled_checksums
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
     Raises:
         TooLargeError: when a sample cannot be learnt; the learner is as before.
     """
+    checksums = labelled_checksums(learner, rows, annotations)
     savepoint = _Savepoint(learner)
     runs = list(_runs(annotations))
     try:
@@ -84,13 +86,16 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                 savepoint.set()
             in_blocks = complete and learner.options.forgetting == 1.0 and stop - start > 1
             learner.forget_cached()
-            (_learn_blocks if in_blocks else _learn_each)(
-                learner, rows[start:stop], annotations[start:stop], recorder, savepoint)
+            if in_blocks:
+                _learn_blocks(learner, rows[start:stop], annotations[start:stop], recorder,
+                              savepoint)
+            else:
+                _learn_each(learner, rows[start:stop], annotations[start:stop],
+                            checksums[start:stop], recorder, savepoint)
     except ProEMLCError:
         savepoint.restore()
         raise
-    learner.sample_filter.add_all(
-        checksums_of_rows(rows, [annotation.complete for annotation in annotations]))
+    learner.sample_filter.add_all(checksums)
 
 
 def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
@@ -102,7 +107,7 @@ def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleL
     for annotation in annotations:
         learner.count(annotation, 1)
     learner.mass += float(learner.layer.masses(hidden).sum())
-    learner.sample_filter.add_all(checksums_of_rows(rows, [True] * len(annotations)))
+    learner.sample_filter.add_all(labelled_checksums(learner, rows, annotations))
     learner.last_sum = hidden.sum(axis=0)
 
 
@@ -116,14 +121,16 @@ def _runs(annotations: list[SampleLabels]) -> Iterator[tuple[int, int, bool]]:
 
 
 def _learn_each(learner: Learner, rows: Rows, annotations: list[SampleLabels],
-                recorder: PrequentialRecorder | None, savepoint: _Savepoint) -> None:
+                checksums: list[int], recorder: PrequentialRecorder | None,
+                savepoint: _Savepoint) -> None:
     """Learn samples one by one."""
     if len(annotations) > 1:
         savepoint.set()
     for start in range(0, rows.shape[0], BLOCK):
-        block = annotations[start:start + BLOCK]
-        for hidden, annotation in zip(learner.layer.rows(rows[start:start + BLOCK]), block):
-            learner.learn_hidden(CachedSample(b'', hidden.copy()), annotation, recorder)
+        block = slice(start, start + BLOCK)
+        for hidden, annotation, checksum in zip(learner.layer.rows(rows[block]),
+                                                annotations[block], checksums[block]):
+            learner.learn_hidden(CachedSample(b'', hidden.copy()), annotation, checksum, recorder)
 
 
 def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
@@ -198,13 +205,16 @@ def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
 
     """
     prepared = learner.ridge.prepare_rows(hidden, first)
+    others = [] if learner.groups is None else learner.groups.prepare_rows(hidden)
     learner.grow(names)
     labels = learner.labels
     present = indicators([annotation.present for annotation in block], labels.columns,
                          len(labels) + 1)
     targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
-    scores = targets - learner.ridge.update_rows(hidden, prepared, targets)
-    return scores, present[:, 1:], prepared.leverages
+    residuals = learner.ridge.update_rows(hidden, prepared, targets)
+    if learner.groups is not None:
+        learner.groups.update_rows(learner.ridge, hidden, others, targets, residuals)
+    return targets - residuals, present[:, 1:], prepared.leverages
 
 
 def _count(learner: Learner, learnt: LearntSamples, known: int) -> tuple[AppliedRules, int]:

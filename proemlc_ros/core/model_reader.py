@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
@@ -148,6 +149,12 @@ class ModelReader:
             return learner.ridge.beta[:, 1:].copy()
 
     @property
+    def layer(self) -> HiddenLayer | None:
+        """The hidden layer, provisional while warming up; None before the first sample."""
+        with self._lock:
+            return None if self._state.learner is None else self._state.learner.layer
+
+    @property
     def thresholds(self) -> Array:
         """For each label, the score above which it is predicted."""
         with self._lock:
@@ -165,6 +172,24 @@ class ModelReader:
         """How much memory the arrays of the model take."""
         with self._lock:
             return self._state.memory_bytes
+
+    @property
+    def matrices(self) -> int:
+        """How many matrices it needs: 1, and more where partial annotations inform labels."""
+        with self._lock:
+            learner = self._state.learner
+            return 1 if learner is None or learner.groups is None else 1 + len(learner.groups)
+
+    @property
+    def approximate_labels(self) -> tuple[str, ...]:
+        """Labels learnt approximately: partial annotations need more than partial_memory."""
+        with self._lock:
+            learner = self._state.learner
+            if learner is None or learner.groups is None:
+                return ()
+            names = learner.labels.names
+            return tuple(names[column - 1]
+                         for column in learner.groups.approximate(len(names) + 1))
 
     # ----- storage -----
 

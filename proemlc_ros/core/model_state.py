@@ -133,6 +133,8 @@ class ModelState:
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name."""
         self.labels.rename(name, new_name)
+        if self.learner is not None:
+            self.learner.tokens.rename(name, new_name)
         self._rename_kept(name, new_name)
 
     def remove(self, name: str) -> None:

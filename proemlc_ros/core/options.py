@@ -44,6 +44,7 @@ class Options:
     width: int | None = None
     weight_scale: float | None = None
     dtype: str = 'float64'
+    partial_memory: float = 256.0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -62,6 +63,7 @@ class Options:
         _check_real('ridge', self.ridge, low=0.0)
         _check_real('forgetting', self.forgetting, low=0.5, high=1.0)
         _check_real('gamma_scale', self.gamma_scale, above=0.0)
+        _check_real('partial_memory', self.partial_memory, low=0.0)
         for name in ('gamma', 'weight_scale'):
             if getattr(self, name) is not None:
                 _check_real(name, getattr(self, name), above=0.0)
@@ -84,6 +86,11 @@ class Options:
         if self.warmup is not None:
             return self.warmup
         return self.hidden_size if self.radial else SCALING_WARMUP
+
+    def group_limit(self, size: int) -> int:
+        """Return how many matrices of hidden rows of that size partial annotations may need."""
+        itemsize = 8 if self.dtype == 'float64' else 4
+        return int(self.partial_memory * 1e6 // (itemsize * size * size))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as plain values for JSON."""

@@ -17,10 +17,13 @@ from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 
 if TYPE_CHECKING:
+    from proemlc_ros.core.fleet.sums import PartialSums
     from proemlc_ros.core.learner import Learner
+    from proemlc_ros.core.solving.label_groups import GroupStep
 
 _TABLES, _SIZE = 4, 1 << 16
 _FULL = (1 << 16) - 1
+_CHECKSUMS = (1 << 32) - 1
 # Spreads a checksum over 64 bits (Fibonacci hashing).
 _SPREAD = 0x9E3779B97F4A7C15
 
@@ -64,6 +67,12 @@ class SampleFilter:
         """Whether the sample may have been learnt; False is certain."""
         return all(self._view[place] for place in _places(checksum))
 
+    def find(self, checksums: npt.NDArray[np.uint64]) -> int | None:
+        """Return the first of several checksums that may have been learnt."""
+        found = np.logical_and.reduce([self.counts[place.astype(np.intp)] > 0
+                                       for place in _places(checksums)])
+        return int(checksums[found.argmax()]) if found.any() else None
+
     def merge(self, other: SampleFilter) -> None:
         """Count all samples of another filter."""
         total = self.counts.astype(np.uint32) + other.counts
@@ -97,6 +106,20 @@ def checksums_of_rows(rows: Rows, completes: list[bool]) -> list[int]:
     places, values = rows.indices.astype(np.int64, copy=False), rows.data
     return [zlib.crc32(values[start:stop], zlib.crc32(places[start:stop], complete))
             for start, stop, complete in zip(ends, ends[1:], completes)]
+
+
+def labelled(checksum: int, total: int) -> int:
+    """Return the checksum of a sample with its labels; total: as LabelTokens gives it."""
+    return (checksum + total) & _CHECKSUMS
+
+
+def labelled_checksums(learner: Learner | PartialSums, rows: Rows,
+                       annotations: list[SampleLabels]) -> list[int]:
+    """Return the checksum of each row with its labels."""
+    plain = checksums_of_rows(rows, [annotation.complete for annotation in annotations])
+    totals = {annotation: learner.tokens.total(annotation) for annotation in set(annotations)}
+    return [labelled(checksum, totals[annotation])
+            for checksum, annotation in zip(plain, annotations)]
 
 
 def _places(checksum: Any) -> tuple[Any, Any, Any, Any]:
@@ -135,21 +158,39 @@ def unlearn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
 def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels,
                  tolerance: float | None) -> None:
     _check_labels(learner, annotation)
-    checksum = _find(learner, row, annotation)
+    checksum, nameless = _find(learner, row, annotation)
     hidden = learner.layer.rows(row)[0].copy()
-    ridge = learner.ridge
+    ridge, groups, targets = learner.ridge, learner.groups, learner.targets(annotation)
     ridge.rewind()
     gain, leverage = ridge.gain(hidden)
+    steps: list[GroupStep] = []
+    # An earlier version learnt partial annotations with the matrix of all samples.
+    known = None if annotation.complete or nameless else targets != 0.0
+    if groups is not None:
+        groups.rewind(ridge)
+        steps = groups.steps(hidden, known)
+        groups.check_removal(steps, known)
     if tolerance is not None:
-        ridge.check_accuracy(hidden, leverage, tolerance)
-    scores, targets = ridge.outputs(hidden), learner.targets(annotation)
+        for one, share in ((ridge, leverage), *((step.group.ridge, step.leverage)
+                                                for step in steps)):
+            one.check_accuracy(hidden, share, tolerance)
+    scores = ridge.outputs(hidden)
     residual = learner.residual(annotation, targets, scores)
-    ridge.downdate(gain, leverage, residual)
+    if nameless and not annotation.complete:
+        residual[0] = -scores[0]  # to which the unnamed label was neutral
+    leverages = np.full(len(scores), leverage)
+    if groups is None:
+        ridge.downdate(gain, leverage, residual)
+    else:
+        for step in steps:
+            leverages[step.group.columns] = step.leverage
+        groups.unlearn(ridge, (gain, leverage), steps, residual, known, checksum)
+        learner.groups = groups if groups.partial else None
     learner.sample_filter.remove(checksum)
     learner.count(annotation, -1)
     learner.mass -= learner.layer.mass(hidden)
     # What the scores were before the sample had been learnt.
-    earlier = scores - residual * (leverage / (1.0 - leverage))
+    earlier = scores - residual * (leverages / (1.0 - leverages))
     if annotation.complete or annotation.named:
         learner.thresholds.take_back(learner.threshold_scores(annotation, targets, earlier),
                                      targets[1:] > 0.0)
@@ -158,14 +199,21 @@ def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels,
     learner.forget_cached()
 
 
-def _find(learner: Learner, row: Rows, annotation: SampleLabels) -> int:
-    """Return the checksum under which the sample was learnt, as dense or as sparse row."""
+def _find(learner: Learner, row: Rows, annotation: SampleLabels) -> tuple[int, bool]:
+    """Return the checksum under which the sample was learnt, as dense or as sparse row.
+
+    And whether it was recorded without its labels, by an earlier version.
+    """
+    totals = learner.tokens.totals(annotation)
     for form in (row, other_form(row)):
         checksum, = checksums_of_rows(form, [annotation.complete])
-        if checksum in learner.sample_filter:
-            return checksum
-    raise NeverLearntError('the sample was never learnt, or not with this value of complete; '
-                           'give the values and labels it was learnt with')
+        found = learner.sample_filter.find((totals + np.uint64(checksum)) & np.uint64(_CHECKSUMS))
+        if found is not None:
+            return found, False
+        if learner.tokens.nameless and checksum in learner.sample_filter:
+            return checksum, True
+    raise NeverLearntError('the sample was never learnt, or not with these labels and this value '
+                           'of complete; give the values and labels it was learnt with')
 
 
 def _check_labels(learner: Learner, annotation: SampleLabels) -> None:
@@ -203,11 +251,10 @@ def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> 
 def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
                      annotations: list[SampleLabels]) -> None:
     hidden = learner.layer.rows(rows)
-    leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
     outputs = learner.ridge.outputs_of_rows(hidden)
-    left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
+    left = np.maximum(1.0 - learner.output_leverages(hidden), np.finfo(outputs.dtype).eps)
     targets = np.array([learner.targets(annotation) for annotation in annotations])
-    scores = targets - (targets - outputs) / left[:, np.newaxis]
+    scores = targets - (targets - outputs) / left
     usable = scores[:, 1:] + learner.labels.handicap
     usable[targets[:, 1:] == 0.0] = -np.inf
     informative = [annotation.complete or bool(annotation.named) for annotation in annotations]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar
 
@@ -48,6 +49,15 @@ class Extractor(ABC):
             BadSensorDataError: no features can be extracted from the sample.
 
         """
+
+    def extract_many(self, samples: Sequence[Any]) -> list[Vector]:
+        """Return the features of several samples, such as regions of one image.
+
+        Raises:
+            BadSensorDataError: no features can be extracted from one of them.
+
+        """
+        return [self(sample) for sample in samples]
 
     def observe(self, sample: Any) -> None:
         """Take a sample whose own vector is not needed, for the vectors after it."""

@@ -4,23 +4,26 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 from typing import Any, ClassVar
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
+from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Vector, parameter
 from proemlc_ros.features.image_extractor import ImageExtractor, white_level_of
+from proemlc_ros.features.network import Network, open_network
 
-INPUT_TYPES = {
-    'tensor(float)': np.float32, 'tensor(float16)': np.float16, 'tensor(double)': np.float64,
-    'tensor(uint8)': np.uint8,
-}
+# Parameters that change the speed, not the values.
+NOT_IN_IDENTITY = ('threads', 'batch_threads', 'engine')
+# Images per call of the network: more brings no speed and takes memory.
+LARGEST_BATCH = 8
 
 
 @dataclass
@@ -35,7 +38,7 @@ class OnnxEmbedding(ImageExtractor):
 
     kind: ClassVar[str] = 'onnx_embedding'
     version: ClassVar[int] = 1
-    description: ClassVar[str] = 'output of an ONNX model for an image (needs onnxruntime)'
+    description: ClassVar[str] = 'output of an ONNX model for an image'
 
     model: str = parameter('', 'Path of the .onnx file')
     output: str = parameter('', 'Name of the model output to use; empty = the first')
@@ -46,9 +49,12 @@ class OnnxEmbedding(ImageExtractor):
     deviation: tuple[float, ...] = parameter(
         (0.229, 0.224, 0.225), 'Standard deviation of each colour channel, divided by; not 0')
     normalise: bool = parameter(True, 'Scale the vector to length 1')
-    threads: int = parameter(1, 'Threads for the model; 0 = chosen by onnxruntime')
-    _session: Any = field(init=False, repr=False)
-    _hash: str = field(init=False, repr=False)
+    threads: int = parameter(1, 'Threads for one image; 0 = chosen by onnxruntime')
+    batch_threads: int = parameter(
+        0, 'Threads for several regions of an image at once; 0 = one per processor')
+    engine: str = parameter(
+        'auto', 'Library that runs the model: onnxruntime, opencv, or auto = the first installed')
+    network: Network = field(init=False, repr=False)
     _width: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -56,16 +62,7 @@ class OnnxEmbedding(ImageExtractor):
         super().__post_init__()
         if len(self.mean) != 3 or len(self.deviation) != 3 or not all(self.deviation):
             raise ExtractorError('mean and deviation need three values, none of deviation zero')
-        self._session, self._hash = open_model(self.model, self.threads)
-        self._input = self._session.get_inputs()[0]
-        if self._input.type not in INPUT_TYPES or len(self._input.shape) != 4:
-            raise ExtractorError(
-                f'{self.model} takes {self._input.type} of shape {self._input.shape}; it must '
-                'take an image: a batch of one, channels, rows, columns')
-        outputs = [entry.name for entry in self._session.get_outputs()]
-        if self.output and self.output not in outputs:
-            raise ExtractorError(f'{self.model} has no output {self.output!r}, only {outputs}')
-        self._output_name = self.output or outputs[0]
+        self.network = open_network(self.model, self.output, self.threads, self.engine)
         self._width = len(self(np.zeros((8, 8, 3), np.uint8)))
 
     @property
@@ -73,11 +70,18 @@ class OnnxEmbedding(ImageExtractor):
         """Size of the model's output."""
         return self._width
 
+    @property
+    def engine_name(self) -> str:
+        """Library that runs the model."""
+        return self.network.engine
+
     def identity_value(self, parameter_name: str) -> Any:
         """Return the hash in place of the path, and leave out what does not change the values."""
         if parameter_name == 'model':
-            return self._hash
-        return 1 if parameter_name == 'threads' else getattr(self, parameter_name)
+            return self.network.file_hash
+        if parameter_name in NOT_IN_IDENTITY:
+            return type(self).__dataclass_fields__[parameter_name].default
+        return getattr(self, parameter_name)
 
     def __call__(self, sample: NDArray[Any]) -> Vector:
         """Return the embedding of an image, (rows, columns) grey or (rows, columns, 3) RGB.
@@ -86,68 +90,72 @@ class OnnxEmbedding(ImageExtractor):
             BadSensorDataError: the model failed on the image, or its output is not finite.
 
         """
-        tensor = self.tensor(self.cropped(sample))
+        return self._embed([sample])[0]
+
+    def extract_many(self, samples: Sequence[NDArray[Any]]) -> list[Vector]:
+        """Return the embeddings of several images, in batches on several threads.
+
+        Raises:
+            BadSensorDataError: as for one image.
+
+        """
+        if len(samples) < 2:
+            return [self(sample) for sample in samples]
+        largest = LARGEST_BATCH if self.network.takes_batches else 1
+        size = min(largest, -(-len(samples) // self._workers))
+        parts = [samples[start:start + size] for start in range(0, len(samples), size)]
+        return [vector for part in self._pool.map(self._embed, parts) for vector in part]
+
+    @property
+    def _workers(self) -> int:
+        return self.batch_threads or len(os.sched_getaffinity(0))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, 'onnx_embedding')
+
+    def _embed(self, samples: Sequence[NDArray[Any]]) -> list[Vector]:
+        tensors = [self.tensor(self.cropped(sample)) for sample in samples]
+        batch = tensors[0] if len(tensors) == 1 else np.concatenate(tensors)
         try:
-            (result,) = self._session.run([self._output_name], {self._input.name: tensor})
+            result = self.network.run(batch)
         except Exception as error:  # onnxruntime's errors share no base class
             raise BadSensorDataError('onnx_failed', f'{self.model} failed: {error}') from error
-        vector = np.asarray(result, np.float32).ravel()
-        if not np.isfinite(vector).all():
+        vectors = result.reshape(len(samples), -1)
+        if not np.isfinite(vectors).all():
             raise BadSensorDataError('not_finite', f'{self.model} gave values that are not finite')
-        norm = float(np.linalg.norm(vector))
-        return vector / np.float32(norm) if self.normalise and norm > 0 else vector
+        if self.normalise:
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.where(norms > 0, norms, np.float32(1))
+        return list(vectors)
 
     def tensor(self, image: NDArray[Any]) -> NDArray[Any]:
         """Return the image as the model's input: size, channels, order, type and scale."""
-        shape = self._input.shape
+        shape = self.network.image.shape
         channels_first = shape[1] in (1, 3)
         rows, columns = (shape[2], shape[3]) if channels_first else (shape[1], shape[2])
         channels = shape[1] if channels_first else shape[3]
-        size = tuple(
-            side if isinstance(side, int) and side > 0 else self.input_size
-            for side in (columns, rows))
+        small = cv2.resize(
+            self._bounded(image), (columns or self.input_size, rows or self.input_size),
+            interpolation=cv2.INTER_AREA)
+        small = with_channels(small, 1 if channels == 1 else 3)
+        # Scaled after resizing: the same values from a fraction of the pixels.
         white = np.float32(white_level_of(image, self.white_level))
-        scaled: NDArray[Any] = image.astype(np.float32) / white
-        scaled = cv2.resize(np.minimum(scaled, 1), size, interpolation=cv2.INTER_AREA)
-        scaled = with_channels(scaled, 1 if channels == 1 else 3)
-        wanted = INPUT_TYPES[self._input.type]
+        wanted = self.network.element
         if wanted is np.uint8:
-            scaled = np.rint(scaled * 255)
-        elif channels != 1:
+            small = np.rint(small * (np.float32(255) / white))
+        elif channels == 1:
+            small = small / white
+        else:
             mean, deviation = np.array([self.mean, self.deviation], np.float32)
-            scaled = (scaled - mean) / deviation
-        ordered = scaled.transpose(2, 0, 1) if channels_first else scaled
+            small = (small - mean * white) / (deviation * white)
+        ordered = small.transpose(2, 0, 1) if channels_first else small
         return np.ascontiguousarray(ordered[np.newaxis], wanted)
 
-
-def open_model(path: str, threads: int) -> tuple[Any, str]:
-    """Return an inference session on the CPU and the start of the file's SHA-256.
-
-    Raises:
-        MissingDependencyError: onnxruntime is not installed.
-        ExtractorError: the file is missing or not an ONNX model.
-
-    """
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingDependencyError(
-            'the extractor onnx_embedding needs onnxruntime: pip install "proemlc_ros[onnx]" or '
-            'pip install onnxruntime') from error
-    try:
-        content = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise ExtractorError(
-            f'cannot read the ONNX model {path!r}: {error.strerror or error}; set the parameter '
-            'model to the path of a .onnx file') from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    try:
-        session = onnxruntime.InferenceSession(
-            content, options, providers=['CPUExecutionProvider'])
-    except Exception as error:  # onnxruntime's errors share no base class
-        raise ExtractorError(f'{path} is not a usable ONNX model: {error}') from error
-    return session, hashlib.sha256(content).hexdigest()[:12]
+    def _bounded(self, image: NDArray[Any]) -> NDArray[Any]:
+        """Return the image as floats, none above white."""
+        floats = image.astype(np.float32)
+        return np.minimum(floats, np.float32(self.white_level)) if self.white_level else floats
 
 
 def with_channels(image: NDArray[Any], channels: int) -> NDArray[Any]:

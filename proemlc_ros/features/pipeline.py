@@ -7,14 +7,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector
+from proemlc_ros.features.pipeline_regions import PipelineRegions
+from proemlc_ros.features.region_sources import SensorRegions
+from proemlc_ros.features.region_vectors import RegionVector
 from proemlc_ros.features.sensor_arrays import sample_of
 from proemlc_ros.features.streams import StampJoiner, Throttle
+from proemlc_ros.regions import WHOLE, Region
 from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
 
@@ -28,6 +33,8 @@ class Sensor:
     extractor: Extractor
     max_rate: float = 0.0
     """Vectors per second, by stamp; 0 = one per message."""
+    regions: SensorRegions | None = None
+    """How its pictures are cut into regions; None: not at all."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,9 @@ class FeatureSample:
     frame_id: str
     values: Vector
     extractor: str
+    region: Region = WHOLE
+    region_count: int = 0
+    """Vectors made of the same picture; 0: one of the whole."""
 
 
 class FeaturePipeline:
@@ -57,9 +67,11 @@ class FeaturePipeline:
             patience: seconds, by stamp, that a vector waits for the other sensors.
 
         Raises:
-            ExtractorError: no sensors, or two of the same name.
+            ExtractorError: no sensors, two of the same name, or two with regions.
 
         """
+        if sum(sensor.regions is not None for sensor in sensors) > 1:
+            raise ExtractorError('only one sensor of a feature pipeline can have regions')
         if not sensors or len({sensor.name for sensor in sensors}) != len(sensors):
             raise ExtractorError('a feature pipeline needs sensors, each with its own name')
         self.sensors = list(sensors)
@@ -67,7 +79,8 @@ class FeaturePipeline:
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._index = {sensor.name: index for index, sensor in enumerate(sensors)}
         self._limits = [Throttle(sensor.max_rate) for sensor in sensors]
-        self._joiner: StampJoiner[tuple[str, Vector]] = StampJoiner(
+        self.regions = PipelineRegions(sensors)
+        self._joiner: StampJoiner[tuple[str, Sequence[RegionVector]]] = StampJoiner(
             len(sensors), round(tolerance * NANOSECONDS), round(patience * NANOSECONDS))
 
     @property
@@ -96,18 +109,63 @@ class FeaturePipeline:
         sensor = self.sensors[index]
         self.received[name] += 1
         stamp = stamp_of(message.header) or arrival or 0
+        wanted = self._limits[index].allows(stamp)
+        vectors: Sequence[RegionVector] | None
         try:
-            vector = self._vector(sensor, message, self._limits[index].allows(stamp))
+            waited = self.regions.remember(sensor, message, stamp, wanted)
+            if sensor.regions is None:
+                vector = self._vector(sensor, message, wanted)
+                vectors = None if vector is None else [RegionVector(vector)]
+            else:
+                vectors = self.regions.of_picture(sensor, message, stamp, waited) if (
+                    wanted) else None
         except BadSensorDataError as error:
             self.rejected[name, error.cause] += 1
             raise
-        if vector is None:
+        return [] if vectors is None else self._join(index, stamp, message, vectors)
+
+    def push_regions(self, message: Any, drawn: bool = False) -> list[FeatureSample]:
+        """Take regions of a picture, and return the vectors that are complete now.
+
+        Args:
+            message: RegionArray or Detection2DArray; its stamp is that of a picture.
+            drawn: whether an operator has drawn them; else they come from the topic of the
+                sensor's settings.
+
+        Raises:
+            BadSensorDataError: the picture cannot be used; it is counted as rejected.
+
+        """
+        sensor = self.regions.camera(drawn)
+        if sensor is None:
             return []
-        joined = self._joiner.push(index, stamp, (message.header.frame_id, vector))
+        try:
+            found = self.regions.of_message(sensor, message, drawn)
+        except BadSensorDataError as error:
+            self.rejected[sensor.name, error.cause] += 1
+            raise
+        if found is None:
+            return []
+        stamp, picture, vectors = found
+        if len(self.sensors) > 1:
+            return self._join(self._index[sensor.name], stamp, picture, vectors)
+        return self._samples(stamp, [(picture.header.frame_id, vectors)])
+
+    def _join(self, index: int, stamp: int, message: Any,
+              vectors: Sequence[RegionVector]) -> list[FeatureSample]:
+        joined = self._joiner.push(index, stamp, (message.header.frame_id, vectors))
+        return [sample for stamp, parts in joined for sample in self._samples(stamp, parts)]
+
+    def _samples(self, stamp: int, parts: Sequence[tuple[str, Sequence[RegionVector]]],
+                 ) -> list[FeatureSample]:
+        """Return a sample for each region; the other sensors are the same for all of them."""
+        rows = [len(vectors) for _, vectors in parts]
         return [
             FeatureSample(
-                stamp, parts[0][0], np.concatenate([part[1] for part in parts]), self.extractor)
-            for stamp, parts in joined
+                stamp, parts[0][0], np.concatenate([one.values for one in row]), self.extractor,
+                region, 0 if region.is_whole else max(rows))
+            for row in product(*(vectors for _, vectors in parts))
+            for region in [next((one.region for one in row if not one.region.is_whole), WHOLE)]
         ]
 
     def _vector(self, sensor: Sensor, message: Any, wanted: bool) -> Vector | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.pipeline import FeaturePipeline, Sensor
-from proemlc_ros.features.registry import extractor_parameters, make_extractor
+from proemlc_ros.features.region_sources import REGION_SETTINGS, sensor_regions
+from proemlc_ros.features.registry import EXTRACTORS, extractor_parameters, make_extractor
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 
 # Settings of a sensor that are not parameters of its extractor, with default and description.
@@ -59,7 +60,8 @@ def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
         if not settings.get(key):
             raise ExtractorError(f'sensor {name}: set the parameter {name}.{key}')
     kind = str(settings['extractor'])
-    own = {key: value for key, value in settings.items() if key not in SENSOR_SETTINGS}
+    own = {key: value for key, value in settings.items()
+           if key not in SENSOR_SETTINGS and key not in REGION_SETTINGS}
     try:
         extractor = make_extractor(kind, own)
     except ExtractorError as error:
@@ -70,7 +72,8 @@ def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
             f'sensor {name}: max_rate is {max_rate!r}; it must be from 0 to 1000000')
     return Sensor(
         name=name, topic=str(settings['topic']), extractor=extractor, max_rate=float(max_rate),
-        message_type=message_type(name, extractor.sensor, str(settings.get('type') or '')))
+        message_type=message_type(name, extractor.sensor, str(settings.get('type') or '')),
+        regions=sensor_regions(name, extractor.sensor, settings))
 
 
 def message_type(name: str, sensor: str, stated: str) -> str:
@@ -100,6 +103,8 @@ def nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def declared_settings(kind: str) -> dict[str, tuple[Any, str]]:
     """Return every setting of a sensor with this extractor: default and description."""
+    kind = kind.partition('/')[0]
     own = {entry.name: (entry.default, entry.metadata['description'])
-           for entry in extractor_parameters(kind.partition('/')[0])}
-    return {**SENSOR_SETTINGS, **own}
+           for entry in extractor_parameters(kind)}
+    regions = REGION_SETTINGS if EXTRACTORS[kind].sensor == 'image' else {}
+    return {**SENSOR_SETTINGS, **regions, **own}

@@ -196,6 +196,8 @@ class ClassifierNode(LifecycleNode):
             self._topics.check_connections()
         self._diagnostics_publisher.publish(self._diagnostics.message(
             self.get_clock().now().to_msg(), self._state_name, self._classifier))
+        if text := self._diagnostics.memory_warning:
+            self._warnings.log('partial_memory', printable_line(text))
 
     def _follow_warning_period(self, values: SimpleNamespace) -> None:
         self._warnings.period = self._failures.period = values.warning_period

@@ -5,20 +5,26 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import ssl
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.errors import ParameterError
+from proemlc_ros.errors import ParameterError, ProEMLCError
+from proemlc_ros.msg import SourceState as SourceStateMessage
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import CLASSIFIER, OperatorNode
+from proemlc_ros.nodes.operator_node import CLASSIFIER, LATCHED, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
-from proemlc_ros.operator.classifier_view import ViewPart
+from proemlc_ros.operator.classifier_view import SourceState, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
+from proemlc_ros.operator.questions import retire_sure
+from proemlc_ros.operator.saved_view import SavedView
+from proemlc_ros.operator.streams import ChainPart
 from proemlc_ros.operator.web.access import Access, is_loopback
 from proemlc_ros.operator.web.server import Dashboard, PageSettings
 
@@ -42,8 +48,15 @@ PARAMETERS = (
              'prediction beside it; above 0 only for features of another sensor', 0.0, 3600.0),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
+    Declared('burst_rate', 10.0, "samples per second while a label's key is held down", 0.5, 30),
+    Declared('near_copy', 0.02, 'distance below which a sample of a burst is a near copy and left '
+             'out, relative to the length of the vector; 0: identical ones only', 0, 1),
+    Declared('state_file', '', 'file in which queries, activity and curve outlive a restart; '
+             'empty: one in $ROS_HOME, by the name of the classifier; none: no file'),
 )
 
+# Seconds between two writings of the state file.
+SAVE_PERIOD = 5
 NOT_ENCRYPTED = (
     'THE PAGE IS NOT ENCRYPTED, and other machines can reach it: whoever listens on the network '
     'can read the token and the pictures, and then teach, rename, remove and load. Set '
@@ -71,7 +84,12 @@ class DashboardNode(OperatorNode):
                 session=3600 * settings.session_hours,
                 max_connections=settings.max_connections,
                 max_client_connections=settings.max_client_connections,
-                request_timeout=settings.request_timeout), self.warnings.log)
+                request_timeout=settings.request_timeout, burst_rate=settings.burst_rate,
+                near_copy=settings.near_copy), self.warnings.log)
+        self.saved = saved_view(self)
+        self.create_subscription(
+            SourceStateMessage, 'source/state',
+            lambda message: self.post(self.view.on_source, source_of(message)), LATCHED)
         self._camera = Camera(
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
             lambda picture: self.post(self._on_picture, picture),
@@ -87,6 +105,9 @@ class DashboardNode(OperatorNode):
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
+        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
+        if self.view.prediction is None:
+            self.dashboard.changed(ViewPart.PICTURE)
         if picture.stamp in self.view.predictions:  # Which came first, this time.
             self.dashboard.changed(ViewPart.PREDICTION)
 
@@ -107,6 +128,55 @@ class DashboardNode(OperatorNode):
         self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
         if self.tls is None and not is_loopback(address):
             self.get_logger().warning(NOT_ENCRYPTED)
+
+
+    async def keep(self) -> None:
+        """Keep what outlives a restart, and drop queries that the model has become sure of."""
+        reviewed = -1
+        for second in itertools.count(1):
+            await asyncio.sleep(1.0)
+            samples = self.view.labels.samples
+            if samples != reviewed and len(self.view.queries):
+                reviewed = samples
+                await self._retire_sure()
+            if second % SAVE_PERIOD == 0:
+                self.save()
+
+    async def _retire_sure(self) -> None:
+        try:
+            await retire_sure(self.view, self.actions)
+        except ProEMLCError:
+            pass  # The classifier has gone; it is asked again after the next sample.
+
+    def save(self) -> None:
+        """Write the file of the view; a disk that is full does not stop the page."""
+        try:
+            if self.saved is not None:
+                self.saved.save()
+        except OSError as error:
+            self.warnings.log('state file', f'The state file cannot be written: {error}')
+
+
+def saved_view(node: DashboardNode) -> SavedView | None:
+    """Return what keeps the view of a node, with the view of the last run read; None: nothing."""
+    name = node.settings.state_file
+    if name == 'none':
+        return None
+    home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
+    file_name = f'dashboard{node.classifier.replace("/", ".")}.json'
+    saved = SavedView(Path(name) if name else home / 'proemlc_ros' / file_name, node.view,
+                      node.pictures)
+    try:
+        saved.load()
+    except (OSError, ValueError, TypeError, LookupError) as error:
+        node.get_logger().warning(f'state_file was not read, the page begins anew: {error}')
+    return saved
+
+
+def source_of(message: SourceStateMessage) -> SourceState:
+    """Return what a source of pictures reports as the operators' view of it."""
+    return SourceState(message.kind, message.name, message.position, message.count,
+                       message.playing, tuple(message.things), tuple(message.shown))
 
 
 def token_of(token_file: str) -> str:
@@ -141,9 +211,12 @@ async def serve(signals: Signals) -> bool:
     try:
         with spinning(node, signals):
             await node.open()
+            keeper = asyncio.create_task(node.keep())
             try:
                 await signals.wait_async()
             finally:
+                keeper.cancel()
+                node.save()
                 await node.dashboard.stop()
     finally:
         node.destroy_node()

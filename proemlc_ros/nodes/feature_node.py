@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_param
 from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
@@ -69,6 +70,8 @@ class FeatureNode(Node):
             self._subscribe(sensor, parameters.reliability[sensor.name])
         # The first sensor leads: the vectors have its stamps.
         self._source = self._topic(self._pipeline.sensors[0].name)
+        self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._regions.check()
         self.create_timer(1.0, self._report)
         self.get_logger().info(
             f'{self._pipeline.extractor} from '
@@ -100,6 +103,10 @@ class FeatureNode(Node):
         except BadSensorDataError as error:
             self._warnings.log((name, error.cause), f'{self._topic(name)}: {error}')
             return
+        self._publish(samples)
+        self._regions.note_rejects()
+
+    def _publish(self, samples: Sequence[FeatureSample]) -> None:
         for sample in samples:
             self._publisher.publish(feature_message(sample, self._source))
             self._diagnostics.published.count()
@@ -115,6 +122,7 @@ class FeatureNode(Node):
 
     def _report(self) -> None:
         """Publish diagnostics, and warn of topics with another type than expected."""
+        self._regions.check()
         for sensor in self._pipeline.sensors:
             self._subscriptions_of[sensor.name].check()
             publishers = self.get_publishers_info_by_topic(self._topic(sensor.name))
@@ -169,6 +177,8 @@ class FeatureDiagnostics:
                 values[f'{name}: nothing near in time'] = str(count)
         for (name, cause), count in sorted(self._pipeline.rejected.items()):
             values[f'{name}: rejected, {cause}'] = str(count)
+        for cause, count in sorted(self._pipeline.regions.rejected.items()):
+            values[f'regions: rejected, {cause}'] = str(count)
         level, message = self._summary()
         return DiagnosticStatus(
             level=level, name=f'{self._node_name.lstrip("/")}: features', message=message,
@@ -176,12 +186,13 @@ class FeatureDiagnostics:
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
     def _summary(self) -> tuple[bytes, str]:
-        rejects = sum(self._pipeline.rejected.values())
+        rejects = (sum(self._pipeline.rejected.values())
+                   + sum(self._pipeline.regions.rejected.values()))
         new_rejects = rejects - self._last_rejects
         self._last_rejects = rejects
         problems = [*self.incompatible.values(), *self._problems.values()]
         if new_rejects:
-            problems.append(f'{new_rejects} messages rejected')
+            problems.append(f'{new_rejects} messages or regions rejected')
         quiet = self._silence.seconds(self.published.total)
         if quiet >= QUIET:
             problems.append(f'no features for {quiet:.0f} s')
@@ -197,7 +208,8 @@ def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
         sample: from the pipeline.
         source: full name of the topic of the leading sensor, whose stamp it has.
     """
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source, sample.region,
+                           sample.region_count)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 

@@ -122,7 +122,7 @@ class OperatorNode(Node):
         """Prepare for a query; see before_prediction."""
 
     def _on_features(self, message: FeatureVector) -> None:
-        self.post(self.view.on_vector, stamped_vector_of(message))
+        self.post(self.view.on_vector, stamped_vector_of(message), time.monotonic())
 
     def _on_prediction(self, message: Prediction) -> None:
         prediction = stamped_prediction_of(message)

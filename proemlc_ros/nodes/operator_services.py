@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -23,7 +24,15 @@ from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection
-from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
+from proemlc_ros.srv import (
+    Annotate,
+    ControlSource,
+    LoadModel,
+    Predict,
+    RemoveLabel,
+    RenameLabel,
+    SaveModel,
+)
 
 # Seconds to wait for an answer; saving a large model to a slow card takes the longest.
 TIMEOUT = 30.0
@@ -56,16 +65,17 @@ class OperatorServices:
         self._save = client(SaveModel, 'save_model')
         self._load = client(LoadModel, 'load_model')
         self._predict = client(Predict, 'predict')
+        self._source = node.create_client(ControlSource, 'source/control')
 
     @property
     def ready(self) -> bool:
         """Whether the classifier offers its services."""
         return bool(self._annotate.service_is_ready())
 
-    async def annotate(self, annotation: Annotation) -> ActionResult:
+    async def annotate(self, annotation: Annotation, request_id: str = '') -> ActionResult:
         """Teach an annotation; done only once it is durable."""
         message = annotation_message(self._messages, annotation)
-        request = Annotate.Request(annotation=message, request_id=str(uuid4()))
+        request = Annotate.Request(annotation=message, request_id=request_id or str(uuid4()))
         try:
             response = await self._call(self._annotate, request)
         except NoAnswerError:
@@ -116,6 +126,16 @@ class OperatorServices:
             return None
         return stamped_prediction_of(response.prediction) if response.success else None
 
+    async def control_source(
+        self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
+        """Control the source of the pictures, which answers also without a classifier."""
+        if not self._source.service_is_ready():
+            raise ClassifierUnavailableError('the source of the pictures does not answer')
+        response = await self._wait(self._source, ControlSource.Request(
+            command=command, position=min(position, 2**32 - 1), things=list(things)),
+            lambda: True)
+        return ActionResult(response.success, response.message)
+
     async def _change(self, kind: EventKind, who: str, client: Client,
                       request: Any) -> ActionResult:
         """Call a service whose effect the classifier publishes to everybody."""
@@ -141,19 +161,22 @@ class OperatorServices:
         if not client.service_is_ready() or not self._alive():
             raise ClassifierUnavailableError(
                 f'the classifier {name} does not answer; nothing was sent')
+        return await self._wait(client, request, self._alive)
+
+    async def _wait(self, client: Client, request: Any, alive: Callable[[], bool]) -> Any:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
         future = client.call_async(request)
         future.add_done_callback(
             lambda done: loop.call_soon_threadsafe(_hand_over, done, answer))
         deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline and self._alive():
+        while time.monotonic() < deadline and alive():
             await asyncio.wait([answer], timeout=CHECK_PERIOD)
             if answer.done():
                 return answer.result()
         client.remove_pending_request(future)
         raise NoAnswerError(
-            f'the classifier {name} went away before it answered; '
+            f'the node {client.srv_name.rpartition("/")[0]} went away before it answered; '
             'the number of samples shows whether it was done')
 
     async def _comes_back(self) -> bool:

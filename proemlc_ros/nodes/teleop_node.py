@@ -15,17 +15,26 @@ from contextlib import contextmanager
 from typing import Any
 
 from proemlc_ros.nodes.node_help import help_text, help_wanted
+from proemlc_ros.nodes.operator_camera import Camera
 from proemlc_ros.nodes.operator_node import CLASSIFIER, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.draft import AnnotationDraft
+from proemlc_ros.operator.pictures import CameraPicture
+from proemlc_ros.operator.streams import ChainPart
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
 from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal, set_locale
 
 # Seconds between two drawings; a key waits no longer than this.
 FRAME = 0.05
-PARAMETERS = (Declared('annotator', '', 'name in the journal; empty: the name of the user'),)
+PARAMETERS = (
+    Declared('annotator', '', 'name in the journal; empty: the name of the user'),
+    Declared('image_topic', '', 'topic of the camera, for the pictures of questions; empty: the '
+             'first one found'),
+)
+# Pictures per second and their longest side in pixels: enough for characters.
+PICTURE_RATE, PICTURE_SIZE = 4.0, 160
 
 
 class TeleopNode(OperatorNode):
@@ -36,6 +45,21 @@ class TeleopNode(OperatorNode):
         annotator = self.settings.annotator or user_name()
         self.console = Console(
             self.view, AnnotationDraft(self.view.vectors, annotator), self.actions)
+        self._camera = Camera(self, self.settings.image_topic, PICTURE_RATE, PICTURE_SIZE,
+                              lambda picture: self.post(self._on_picture, picture),
+                              lambda reason: self.post(self.view.note_picture, reason))
+
+    def before_prediction(self, stamp: int, source: str) -> None:
+        """Keep the picture that the prediction is about; a question may come of it."""
+        self._camera.show(stamp, source)
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Keep the picture that is asked about."""
+        self._camera.show(stamp, source, always=True)
+
+    def _on_picture(self, picture: CameraPicture) -> None:
+        self.console.pictures.add(picture)
+        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
 
 
 async def operate(window: curses.window, signals: Signals) -> None:
@@ -51,6 +75,7 @@ async def operate(window: curses.window, signals: Signals) -> None:
 async def _draw_and_take_keys(node: TeleopNode, screen: Screen, signals: Signals) -> None:
     console = node.console
     layout = Layout(console, node.classifier, glyphs_of_terminal())
+    layout.colours = screen.has_palette
     worker = asyncio.create_task(console.commands.work())
     stopped = asyncio.create_task(signals.wait_async())
     while console.running and not stopped.done():

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,8 +24,8 @@ class ActionResult:
 class Actions(Protocol):
     """The classifier's services; `who` is the operator, for the activity log."""
 
-    async def annotate(self, annotation: Annotation) -> ActionResult:
-        """Teach an annotation; done only once it is durable."""
+    async def annotate(self, annotation: Annotation, request_id: str = '') -> ActionResult:
+        """Teach an annotation; done only once it is durable. Without an id it gets one."""
 
     async def undo(self, who: str) -> ActionResult:
         """Undo the last annotation."""
@@ -40,6 +41,10 @@ class Actions(Protocol):
 
     async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
+
+    async def control_source(
+        self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
+        """Play, pause, step or move the source of the pictures, or put things before it."""
 
     async def predict(self, stamp: int) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
@@ -77,6 +82,16 @@ class ActivityLog:
     def entries(self) -> list[ActivityEntry]:
         """The entries, oldest first."""
         return list(self._entries)
+
+    def restore(self, entries: Iterable[ActivityEntry]) -> None:
+        """Put entries of an earlier run before those of this one, which are numbered after."""
+        later = self.entries
+        self._entries.clear()
+        for entry in entries:
+            self._entries.append(entry)
+            self._count = max(self._count, entry.number)
+        for entry in later:
+            self.add(entry.who, entry.text)
 
     def add(self, who: str, text: str) -> None:
         """Add an entry."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -19,7 +19,11 @@ from proemlc_ros.classifier.records import (
     StampedVector,
 )
 from proemlc_ros.operator.actions import ActivityLog, describe_annotation, describe_event
+from proemlc_ros.operator.learning_curve import LearningCurve
+from proemlc_ros.operator.progress import ProgressLog, compare
+from proemlc_ros.operator.questions import doubtful_label
 from proemlc_ros.operator.recent import QueryQueue, RecentVectors
+from proemlc_ros.operator.streams import ChainPart, StreamMonitor
 
 # Seconds without a message after which the classifier counts as lost; its diagnostics come once
 # per second.
@@ -27,7 +31,8 @@ SILENCE = 3.0
 # The rate shown is a mean over this many seconds.
 RATE_WINDOW = 3.0
 # Predictions that may still be wanted for a picture.
-MAX_PREDICTIONS = 50
+MAX_PREDICTIONS = 300
+MAX_KEPT = 200
 # Annotations that were reported once and may be reported a second time.
 MAX_UNPAIRED = 100
 
@@ -50,6 +55,8 @@ class ViewPart(Enum):
     ACTIVITY = 'activity'
     HEALTH = 'health'
     PICTURE = 'picture'
+    PROGRESS = 'progress'
+    SOURCE = 'source'
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,50 +68,17 @@ class Health:
     values: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(slots=True)
-class LearningCurve:
-    """Hamming loss against the number of samples learnt, with the introductions of labels.
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What the source of the pictures shows; see SourceState.msg."""
 
-    Bounded: when full, every second point of the older half goes, so that a long run keeps its
-    shape and its newest detail.
-    """
-
-    max_points: int = 400
-    points: list[tuple[int, float]] = field(default_factory=list)
-    introductions: list[tuple[int, str]] = field(default_factory=list)
-    _known: set[str] | None = None
-
-    def add_loss(self, samples: int, loss: float) -> bool:
-        """Add a point; return whether the curve changed."""
-        if self.points and samples < self.points[-1][0]:
-            # An undo or another model took samples back: those points are no longer true.
-            self.points = [point for point in self.points if point[0] <= samples]
-        if self.points and self.points[-1] == (samples, loss):
-            return False
-        if self.points and self.points[-1][0] == samples:
-            self.points.pop()
-        self.points.append((samples, loss))
-        if len(self.points) > self.max_points:
-            half = self.max_points // 2
-            self.points[:half] = self.points[:half:2]
-        return True
-
-    def note_labels(self, names: Sequence[str], samples: int) -> bool:
-        """Mark the labels that are new since the last call; those of the first call are not.
-
-        Returns:
-            Whether the labels changed.
-        """
-        current = set(names)
-        if current == self._known:
-            return False
-        if self._known is not None:
-            self.introductions += [
-                (samples, name) for name in names if name not in self._known]
-        self._known = current
-        self.introductions = [
-            mark for mark in self.introductions if mark[1] in current][-self.max_points:]
-        return True
+    kind: str = ''
+    name: str = ''
+    position: int = 0
+    count: int = 0
+    playing: bool = True
+    things: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,8 +101,12 @@ class ClassifierView:
     queries: QueryQueue = field(default_factory=QueryQueue)
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
+    progress: ProgressLog = field(default_factory=ProgressLog)
+    streams: StreamMonitor = field(default_factory=StreamMonitor)
+    source: SourceState | None = None
     reachable: bool = False
     picture_note: str = ''
+    _kept: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
     _learnt: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
     _actors: dict[EventKind, str] = field(default_factory=dict)
     _last_message: float = float('-inf')
@@ -146,13 +124,29 @@ class ClassifierView:
             self._arrivals.popleft()
         return len(self._arrivals) / RATE_WINDOW
 
-    def on_vector(self, vector: StampedVector) -> None:
-        """Take in a feature vector."""
+    def on_vector(self, vector: StampedVector, now: float | None = None) -> None:
+        """Take in a feature vector; `now` where it came by the stream."""
+        if now is not None:
+            self.streams.note(ChainPart.FEATURES, now)
         self.vectors.add(vector)
+
+    def on_source(self, source: SourceState) -> None:
+        """Take in what the source of the pictures reports."""
+        self.source = source
+        self.on_change(ViewPart.SOURCE)
+
+    def keep(self, stamp: int) -> None:
+        """Keep the prediction of a stamp, to compare it with what will be taught."""
+        prediction = self.predictions.get(stamp)
+        if prediction is not None:
+            self._kept[stamp] = prediction
+            if len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
 
     def on_prediction(self, prediction: StampedPrediction, now: float) -> None:
         """Take in a prediction."""
         self._last_message = now
+        self.streams.note(ChainPart.PREDICTIONS, now)
         self._arrivals.append(now)
         self.rate(now)
         self.prediction = prediction
@@ -174,10 +168,10 @@ class ClassifierView:
             self.on_change(ViewPart.CURVE)
         self.on_change(ViewPart.LABELS)
 
-    def on_query(self, query: Query) -> None:
+    def on_query(self, query: Query, asked_at: float | None = None) -> None:
         """Take in a query; its vector is held for the answer."""
         self.vectors.hold(query.vector.stamp, query.vector)
-        self.queries.add(query)
+        self.queries.add(query, asked_at)
         self.on_change(ViewPart.QUERIES)
 
     def on_health(self, health: Health, loss: float | None, now: float) -> None:
@@ -212,6 +206,10 @@ class ClassifierView:
         if len(self._learnt) > MAX_UNPAIRED:
             self._learnt.popitem(last=False)
         self.note(annotation.annotator, f'taught {describe_annotation(annotation)}')
+        before = self.predictions.get(annotation.stamp) or self._kept.get(annotation.stamp)
+        if before is not None:
+            self.progress.add(compare(before.predicted, annotation))
+            self.on_change(ViewPart.PROGRESS)
         self.settle(annotation.stamp)
 
     def expect(self, kind: EventKind, who: str) -> None:
@@ -221,6 +219,18 @@ class ClassifierView:
     def on_event(self, event: Event) -> None:
         """Note a change of the model."""
         self.note(self._actors.pop(event.kind, ''), describe_event(event))
+        if event.kind in (EventKind.RENAME, EventKind.REMOVE):
+            self.progress.rename(event.label, event.new_label)
+            self._retire(event.label)
+        elif event.kind in (EventKind.RESET, EventKind.LOAD):
+            self.progress.clear()
+        self.on_change(ViewPart.PROGRESS)
+
+    def _retire(self, label: str) -> None:
+        """Remove the queries about a label that has another name, or is gone."""
+        for query in self.queries:
+            if label in (doubtful_label(query, self.labels), *query.candidates[:1]):
+                self.settle(query.vector.stamp)
 
     def settle(self, stamp: int) -> None:
         """Remove a query, answered or skipped."""

@@ -73,8 +73,11 @@ class PictureCache:
     def hold(self, stamp: int) -> None:
         """Keep the picture of a stamp."""
         picture = self._stream.get(stamp)
-        if picture is None or stamp in self._held:
-            return
+        if picture is not None and stamp not in self._held:
+            self.keep(stamp, picture)
+
+    def keep(self, stamp: int, picture: CameraPicture) -> None:
+        """Keep a picture that is not of the stream, such as from an earlier run."""
         self._held[stamp] = picture
         if len(self._held) > self._max_held:
             self._held.popitem(last=False)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TypeVar
@@ -85,6 +86,7 @@ class QueryQueue:
     def __init__(self, max_count: int = 50) -> None:
         self._max_count = max_count
         self._queries: OrderedDict[int, Query] = OrderedDict()
+        self._times: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -92,11 +94,16 @@ class QueryQueue:
     def __iter__(self) -> Iterator[Query]:
         return iter(list(self._queries.values()))
 
-    def add(self, query: Query) -> None:
-        """Put a query at the end."""
+    def add(self, query: Query, asked_at: float | None = None) -> None:
+        """Put a query at the end; `asked_at` in seconds since 1970, None: now."""
         self._queries[query.vector.stamp] = query
+        self._times[query.vector.stamp] = time.time() if asked_at is None else asked_at
         while len(self._queries) > self._max_count:
-            self._queries.popitem(last=False)
+            self._times.pop(self._queries.popitem(last=False)[0], None)
+
+    def asked_at(self, stamp: int) -> float:
+        """Return when an open query came, in seconds since 1970."""
+        return self._times[stamp]
 
     def find(self, stamp: int) -> Query | None:
         """Return the query about a stamp, or None."""
@@ -104,4 +111,5 @@ class QueryQueue:
 
     def settle(self, stamp: int) -> bool:
         """Remove the query about a stamp, answered or skipped; return whether it was open."""
+        self._times.pop(stamp, None)
         return self._queries.pop(stamp, None) is not None

@@ -31,6 +31,22 @@ def batch_scores(model, X, annotations, X_new):
     return H_new @ np.linalg.solve(information, H.T @ targets_of(annotations, model.labels))
 
 
+def masked_scores(model, X, annotations, X_new):
+    """Return scores of one ridge solve per label, over the samples in which it is known.
+
+    annotations: (present, absent, complete) of each row of X.
+    """
+    H, H_new = model.hidden(X), model.hidden(X_new)
+    scores = []
+    for name in model.labels:
+        known = [complete or name in present + absent for present, absent, complete in annotations]
+        y = [1.0 if name in present else -1.0 for present, _, _ in annotations]
+        rows, targets = H[known], np.array(y)[known]
+        information = rows.T @ rows + model.options.ridge * np.eye(H.shape[1])
+        scores.append(H_new @ np.linalg.solve(information, rows.T @ targets))
+    return np.column_stack(scores) if scores else np.zeros((len(X_new), 0))
+
+
 def plain(**settings):
     """Return a model with random neurons, whose layer needs no samples."""
     return ProEMLC(**{'hidden_size': 20, 'ridge': 1.0, 'activation': 'tanh', 'scaling': 'none',

@@ -105,14 +105,22 @@ def test_unusable_models_say_so(tmp_path, weights):
             make_extractor('onnx_embedding', parameters)
 
 
-def test_without_onnxruntime_the_message_says_what_to_install(monkeypatch):
+@pytest.fixture
+def no_onnxruntime(monkeypatch):
+    """Make the import of onnxruntime fail."""
     real_import = builtins.__import__
 
-    def no_onnxruntime(name, *args, **kwargs):
+    def importing(name, *args, **kwargs):
         if name == 'onnxruntime':
             raise ImportError(name)
         return real_import(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, '__import__', no_onnxruntime)
+    monkeypatch.setattr(builtins, '__import__', importing)
+
+
+def test_without_onnxruntime_the_message_says_what_to_install(
+        tmp_path, weights, no_onnxruntime):
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights)
     with pytest.raises(MissingDependencyError, match='pip install'):
-        OnnxEmbedding(model='x.onnx')
+        OnnxEmbedding(model=path, engine='onnxruntime')
+    assert OnnxEmbedding(model=path).engine_name == 'opencv'

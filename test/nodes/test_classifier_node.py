@@ -85,6 +85,16 @@ def test_queries_ask_once_about_what_is_new(classifier):
     assert [seconds_of(message.header) for message in partner.heard['queries']] == [1.0, 2.0]
 
 
+def test_labels_that_partial_annotations_leave_approximate_are_published(classifier):
+    node, partner = classifier('partial_memory:=0.0')
+    partner.teach()
+    assert partner.diagnostics()['Matrices'] == '1'
+    assert partner.annotate(labels=['label 1'], features=values_of(50), complete=False).success
+    values = partner.diagnostics(lambda values: values['Approximate labels'] == '1')
+    assert values['Matrices'] == '2'
+    partner.spin_until(lambda: 'partial_memory is full: 1 labels' in node.output)
+
+
 def test_plain_arrays_are_taken_too(classifier):
     _, partner = classifier('input_type:=Float32MultiArray', input_type=Float32MultiArray)
     partner.spin_until(lambda: partner.features.get_subscription_count())

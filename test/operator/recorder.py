@@ -24,10 +24,12 @@ class Recorder:
     def __init__(self, view):
         self.view = view
         self.asked = []
+        self.request_ids = []
         self.result = ActionResult(True, 'done')
 
-    async def annotate(self, annotation):
+    async def annotate(self, annotation, request_id=''):
         self.asked.append(annotation)
+        self.request_ids.append(request_id)
         if self.result.done:
             self.view.on_learnt(annotation)
         return self.result

@@ -217,7 +217,7 @@ def test_values_that_are_not_finite_reach_the_page_as_null():
         stand.view.on_health(Health(0, 'fine', (('Rate', 'nan'),)), None, time.monotonic())
         async with stand.websocket() as socket:
             found = {}
-            while len(found) < 5:
+            while len(found) < 6:
                 data = (await socket.receive()).data
                 if isinstance(data, bytes):
                     continue  # There is no picture.

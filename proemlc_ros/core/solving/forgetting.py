@@ -23,6 +23,8 @@ class ForgettingRidge(RecursiveRidge):
     M = (sum of forgetting^k h h^T + diag(prior))^-1.
     """
 
+    forgets = True
+
     def __init__(self, size: int, ridge: float, dtype: str, forgetting: float) -> None:
         """Start with M = I / ridge."""
         super().__init__(size, ridge, dtype)
@@ -34,6 +36,10 @@ class ForgettingRidge(RecursiveRidge):
     def update(self, gain: Array, leverage: float, residual: Array) -> None:
         """Learn one row, after all others have lost a little weight."""
         self._change(gain, 1.0 / (self.forgetting + leverage), residual)
+        self.age()
+
+    def age(self) -> None:
+        """Let all rows lose a little weight, and top the ridge up."""
         self.scale /= self.forgetting
         self.prior *= self.forgetting
         row, place = self._top_up_row()
@@ -58,6 +64,10 @@ class ForgettingRidge(RecursiveRidge):
     def downdate(self, gain: Array, leverage: float, residual: Array) -> None:
         """Take the last learnt row back; the others regain their weight."""
         super().downdate(gain, leverage, residual)
+        self.regain()
+
+    def regain(self) -> None:
+        """Give all rows the weight back that the last one cost them."""
         self.scale *= self.forgetting
         self.prior /= self.forgetting
 

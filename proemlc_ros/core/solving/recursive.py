@@ -42,6 +42,8 @@ class RecursiveRidge:
     output and room to grow. Every change is in place.
     """
 
+    forgets = False
+
     def __init__(self, size: int, ridge: float, dtype: str = 'float64') -> None:
         """Start with M = I / ridge and one output of weight zero."""
         self.size = size
@@ -203,17 +205,31 @@ class RecursiveRidge:
         Raises:
             DefinitenessError: before anything has changed.
         """
+        self.check_removal(leverage)
         left = 1.0 - leverage
-        if not left > 1.0 / self._largest:
-            raise DefinitenessError(
-                f'taking the sample back would leave no information in its direction (leverage '
-                f'{leverage:.6g}); it was never learnt like this, or the ridge is too small')
         self.settle()
         self._blas.ger(-1.0 / left, gain, residual, a=self.beta, overwrite_a=1)
         self._blas.syr(1.0 / (left * self.scale), gain, lower=1, a=self.matrix, overwrite_a=1)
 
+    def check_removal(self, leverage: float) -> None:
+        """Reject the taking back of a row that cannot be among those learnt.
+
+        Raises:
+            DefinitenessError: before anything has changed.
+        """
+        if not 1.0 - leverage > 1.0 / self._largest:
+            raise DefinitenessError(
+                f'taking the sample back would leave no information in its direction (leverage '
+                f'{leverage:.6g}); it was never learnt like this, or the ridge is too small')
+
     def rewind(self) -> None:
         """Prepare to take the last learnt row back; only forgetting has something to do."""
+
+    def age(self) -> None:
+        """Let a row pass that is not learnt here; only forgetting has something to do."""
+
+    def regain(self) -> None:
+        """Take age() back, after rewind()."""
 
     def settle(self) -> None:
         """Apply the pending rank-one changes to M."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import restore_layer
 from proemlc_ros.core.layer.warmup import WarmUp
@@ -20,6 +21,7 @@ from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
+from proemlc_ros.core.storage.groups import dump_groups, restore_groups
 from proemlc_ros.core.storage.validation import check_model
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import CorruptModelError, ModelFileError
@@ -82,9 +84,15 @@ def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     places = np.flatnonzero(learner.sample_filter.counts)
     arrays['ledger.places'] = places.astype(np.uint32)
     arrays['ledger.counts'] = learner.sample_filter.counts[places]
-    return {'labels': learner.labels.names, 'counts': learner.labels.counts,
-            'samples': learner.samples, 'mass': learner.mass, 'scale': ridge.scale,
-            'steps': getattr(ridge, 'steps', 0)}
+    tokens = learner.tokens
+    header = {'labels': learner.labels.names, 'counts': learner.labels.counts,
+              'samples': learner.samples, 'mass': learner.mass, 'scale': ridge.scale,
+              'steps': getattr(ridge, 'steps', 0),
+              'tokens': {'given': tokens.given, 'removed': tokens.removed,
+                         'nameless': tokens.nameless}}
+    if learner.groups is not None:
+        header['groups'] = dump_groups(learner.groups, arrays)
+    return header
 
 
 def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -> Learner:
@@ -97,6 +105,12 @@ def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -
                                             _part('thresholds', arrays))
     learner.sample_filter.counts[arrays['ledger.places']] = arrays['ledger.counts']
     _restore_ridge(learner.ridge, header, arrays)
+    # Earlier versions recorded samples without their labels.
+    tokens = header.get('tokens', {'given': {}, 'removed': [], 'nameless': True})
+    learner.tokens = LabelTokens({name: tuple(given) for name, given in tokens['given'].items()},
+                                 tuple(tokens['removed']), tokens['nameless'])
+    if 'groups' in header:
+        learner.groups = restore_groups(learner, header['groups'], arrays)
     _check_answers(learner)
     return learner
 

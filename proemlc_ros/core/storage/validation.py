@@ -21,21 +21,19 @@ from proemlc_ros.core.storage.checks import (
     LARGEST_INTEGER,
     check,
     check_array,
+    check_definite,
     check_integer,
     check_names,
     is_number,
 )
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
+from proemlc_ros.core.storage.groups import check_groups, check_scale, check_tokens
 from proemlc_ros.core.thresholds import CANDIDATES
 from proemlc_ros.core.unlearning import SampleFilter
 from proemlc_ros.errors import CorruptModelError, ModelTooLargeError, ParameterError
 
 # Scaling leaves a feature alone that moves less than 1e-10 of its size.
 _LARGEST_FACTOR = 1e11
-# Weight of all samples together in a model that forgets; see solving/forgetting.py.
-_SCALES = 2.0 ** -128, 2.0 ** 65
-# Share of the largest entry of M that rounding may have cost a diagonal entry.
-_ROUNDING = 1e-3
 
 
 def check_model(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYTES) -> Options:
@@ -134,9 +132,7 @@ def _check_learner(options: Options, size: int, learner: Any, arrays: Arrays) ->
         check(check_integer(count, 'counts') <= samples, 'a label has more samples than all')
     check_integer(learner['steps'], 'steps')
     check(is_number(learner['mass']), 'mass is not a finite number')
-    scale = learner['scale']
-    check(is_number(scale) and (_SCALES[0] <= scale <= _SCALES[1]), 'scale is out of range')
-    check(scale == 1.0 or options.forgetting < 1.0, 'scale is not 1 in a model that keeps all')
+    check_scale(options, learner['scale'])
     _check_matrix(options, size, arrays)
     check_array(arrays, 'beta', _dtype(options), (size, len(labels) + 1))
     check_array(arrays, 'last_sum', _dtype(options), (size,))
@@ -144,22 +140,15 @@ def _check_learner(options: Options, size: int, learner: Any, arrays: Arrays) ->
         check_array(arrays, 'prior', '<f8', (size,))
     _check_thresholds(options, len(labels), arrays)
     _check_sample_filter(arrays)
+    check_tokens(learner)
+    check_groups(options, size, learner, arrays)
 
 
 def _check_matrix(options: Options, size: int, arrays: Arrays) -> None:
-    """Check what is quickly seen of M = matrix - pending pending^T: no negative diagonal entry.
-
-    No entry of a positive definite matrix is larger than the largest of its diagonal.
-    """
     matrix = check_array(arrays, 'matrix', _dtype(options), (size * (size + 1) // 2,))
     pending = check_array(arrays, 'pending', _dtype(options), (size, None))
     check(pending.shape[1] <= PENDING, f'pending has more than {PENDING} columns')
-    places = np.arange(size)
-    diagonal = matrix[places * size - places * (places - 1) // 2].astype(np.float64)
-    largest = float(np.abs(matrix).max())
-    check(largest <= (1.0 + _ROUNDING) * float(diagonal.max()), 'matrix is not definite')
-    diagonal -= np.square(pending, dtype=np.float64).sum(axis=1)
-    check(float(diagonal.min()) >= -_ROUNDING * largest, 'matrix is not definite')
+    check_definite(matrix, pending)
 
 
 def _check_thresholds(options: Options, labels: int, arrays: Arrays) -> None:

@@ -11,6 +11,8 @@ from proemlc_ros.classifier.records import Annotation, Query, StampedPrediction
 from proemlc_ros.operator.actions import Actions, describe_annotation
 from proemlc_ros.operator.classifier_view import ClassifierView, ViewPart
 from proemlc_ros.operator.draft import AnnotationDraft
+from proemlc_ros.operator.pictures import PictureCache
+from proemlc_ros.operator.questions import doubtful_label
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.terminal.commands import PROMPTS, CommandQueue
 from proemlc_ros.operator.terminal.widgets import ENTER, ESCAPE, LabelPages, Prompt
@@ -19,7 +21,7 @@ HELP = (
     'space  freeze what is shown, or back to live   label key  present, absent, no mark',
     'Enter  teach what is marked                    0  teach "none of them"',
     'n  new label (Tab completes)                   u  undo the last annotation',
-    'a  answer the oldest question                  x  skip it',
+    'a  show the oldest question, then y yes, n no   x  skip it',
     'c  unmarked labels: absent or unknown          /  filter the labels',
     's  save    l  load    r  rename    d  remove   PgUp PgDn  more labels',
     'Esc  drop the marks, back to live              q  quit',
@@ -44,10 +46,13 @@ class Console:
     answering: Query | None = None
     duplicates: tuple[str, list[str]] | None = None
     shown: StampedPrediction | None = None
+    pictures: PictureCache = field(default_factory=PictureCache)
+    stopped: str = ''
     helping: bool = False
     running: bool = True
     labels: LabelPages = field(init=False)
     _teaching: bool = False
+    _warned: bool = False
     _known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -61,8 +66,11 @@ class Console:
             if lost:
                 self.commands.say(
                     f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped', failed=True)
-        elif part is ViewPart.QUERIES and not self._still_open():
-            self.answering = None
+        elif part is ViewPart.QUERIES:
+            for query in self.view.queries:
+                self.pictures.hold(query.vector.stamp)
+            if not self._still_open():
+                self.answering = None
 
     def _still_open(self) -> bool:
         query = self.answering
@@ -89,6 +97,8 @@ class Console:
             'KEY_NPAGE': self.labels.next, 'KEY_PPAGE': self.labels.previous,
             'KEY_DOWN': self.labels.next, 'KEY_UP': self.labels.previous,
         }
+        if self.answering is not None and self._answer_one(key):
+            return
         if key in ENTER:
             self._teach()
         elif key in commands:
@@ -103,10 +113,17 @@ class Console:
     def _freeze(self) -> bool:
         """Freeze what is on the screen, unless something is frozen; return whether it worked."""
         if self.draft.frozen is None:
+            if self.stopped and not self._warned:
+                self._warned = True
+                self.commands.say(f'{self.stopped}: what is shown is old; once more to freeze it',
+                                  True)
+                return False
             if self.shown is None:
                 self.commands.say('there is nothing to label yet: no prediction has come', True)
                 return False
             self.draft.freeze(self.shown)
+            self.view.keep(self.shown.stamp)
+            self._warned = False
             self.commands.say('')
         return True
 
@@ -138,7 +155,9 @@ class Console:
             self._send(self.draft.annotation())
 
     def _teach_none(self) -> None:
-        if self._freeze():
+        if self.draft.marks:
+            self.commands.say('labels are marked: Enter teaches them; Esc drops them first', True)
+        elif self._freeze():
             self._send(self.draft.none_of_them())
 
     def _send(self, annotation: Annotation) -> None:
@@ -196,6 +215,17 @@ class Console:
             return
         self.answering = query
         self.draft.freeze(query.prediction(), query.vector)
+
+    def _answer_one(self, key: str) -> bool:
+        """Answer a question about one label with yes or no; return whether the key did."""
+        query = self.answering
+        label = doubtful_label(query, self.view.labels) if query is not None else ''
+        if not label or key not in 'yn' or self.draft.marks:
+            return False
+        self.draft.mark(label, present=key == 'y')
+        # About this label only: nothing is said about the others.
+        self._send(self.draft.annotation()._replace(complete=False))
+        return True
 
     def _skip(self) -> None:
         query = self.answering or next(iter(self.view.queries), None)

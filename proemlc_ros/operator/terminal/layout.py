@@ -8,7 +8,14 @@ import time
 
 from proemlc_ros.classifier.records import StampedPrediction
 from proemlc_ros.operator.classifier_view import Connection
+from proemlc_ros.operator.questions import (
+    doubtful_label,
+    share_of_label,
+    shares,
+    threshold_share,
+)
 from proemlc_ros.operator.terminal.console import HELP, Console
+from proemlc_ros.operator.terminal.picture import picture_lines
 from proemlc_ros.operator.terminal.text import (
     UNICODE,
     Glyphs,
@@ -38,6 +45,8 @@ class Layout:
         self._console = console
         self._classifier = classifier
         self._glyphs = glyphs
+        # Whether the terminal has the 256 colours of xterm, for pictures.
+        self.colours = False
 
     def lines(self, height: int, width: int, now: float) -> list[Line]:
         """Return the lines of the screen, at most `height`; `now` on a steady clock."""
@@ -45,11 +54,14 @@ class Layout:
         console.labels.size = max(1, height - FRAME)
         # The operator sees this prediction from now on; a key freezes it and no newer one.
         console.shown = console.view.prediction
+        console.stopped = console.view.streams.stopped(now)
         shown = console.draft.frozen or console.shown
         lines = [self._status(width, now), self._stamp(shown), self._predicted(shown), []]
         if console.helping:
             lines += [[('plain', f' {line}')] for line in HELP]
         else:
+            lines += self._picture(height, width)
+            console.labels.size = max(1, height - FRAME - (len(lines) - 4))
             lines += self._labels(shown, width)
         lines = lines[:max(1, height - 3)]
         lines += [[]] * (height - 3 - len(lines))
@@ -58,13 +70,24 @@ class Layout:
         lines = lines if height > 3 else [lines[0], *lines[-2:]][:height]
         return [clip_line(line, width) for line in lines[:height]]
 
+    def _picture(self, height: int, width: int) -> list[Line]:
+        """Return the picture of the question that is being answered, where there is one."""
+        query = self._console.answering
+        picture = self._console.pictures.find(query.vector.stamp) if query is not None else None
+        if picture is None:
+            return []
+        rows = min(12, (height - FRAME) * 3 // 5)
+        return picture_lines(picture, rows, width - 2, self._glyphs, self.colours)
+
     def _status(self, width: int, now: float) -> Line:
         view = self._console.view
         connection = view.connection(now)
         live = connection is Connection.LIVE
         words = 'connected' if live else f'classifier: {connection.value}'
-        figures = (f'{view.rate(now):.1f} Hz  {len(view.labels.names)} labels  '
-                   f'{view.labels.samples} samples')
+        if live and self._console.stopped:
+            live, words = False, self._console.stopped
+        figures = (f'{view.rate(now):.1f} Hz  {counted(len(view.labels.names), "label")}  '
+                   f'{counted(view.labels.samples, "sample")}')
         left = f' {self._classifier}  '
         room = width - columns_of(left) - columns_of(words) - 5
         return [('title', left), ('good title' if live else 'bad title',
@@ -76,7 +99,7 @@ class Layout:
         if shown is None:
             return [('dim', ' waiting for the first prediction')]
         draft = console.draft
-        novelty = f'   novelty {shown.novelty:.2f}'
+        novelty = f'   {novelty_word(shown.novelty)}'
         if draft.frozen is None:
             return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty)]
         rest = 'absent' if draft.complete else 'unknown'
@@ -90,8 +113,8 @@ class Layout:
             return []
         query = self._console.answering
         if query is not None:
-            return [('dim', ' likeliest: '),
-                    ('bold', printable(', '.join(query.candidates)) or 'no label known yet')]
+            scores = ', '.join(f'{name} {share:.0%}' for name, share in shares(query))
+            return [('dim', ' likeliest: '), ('bold', printable(scores) or 'no label known yet')]
         seen = printable(', '.join(shown.predicted)) or 'none of the labels'
         return [('dim', ' sees: '), ('bold', seen)]
 
@@ -113,29 +136,27 @@ class Layout:
         sign, style = {None: (' ', 'plain'), True: (glyphs.present, 'good'),
                        False: (glyphs.absent, 'bad')}[mark]
         name_width = max(8, min(28, width // 3))
-        bar_width = max(0, min(40, width - name_width - 24))
-        score = threshold = None
+        bar_width = max(0, min(36, width - name_width - 26))
+        share = threshold = None
         if place is not None:
-            threshold = table.thresholds[place]
-            if (shown is not None and shown.version == table.version
-                    and place < len(shown.scores)):
-                score = float(shown.scores[place])
+            share = share_of_label(shown, table, place)
+            threshold = threshold_share(shown, table, place)
         seen = shown is not None and name in shown.predicted
-        facts = ' new' if place is None else f'{table.counts[place]:5d}x'
+        facts = ' new' if place is None else counted(table.counts[place], 'sample')
         return [('bold', f' {key} '), (style, f'{sign} '),
                 (style if mark is not None else 'bold' if seen else 'plain',
                  fit(printable(name), name_width)),
-                ('good' if seen else 'dim', ' ' + self._bar(score, threshold, bar_width)),
-                ('plain', '       ' if score is None else f' {score:+.2f} '), ('dim', facts)]
+                ('good' if seen else 'dim', ' ' + self._bar(share, threshold, bar_width)),
+                ('plain', '      ' if share is None else f' {share:4.0%} '), ('dim', facts)]
 
-    def _bar(self, score: float | None, threshold: float | None, width: int) -> str:
-        """Return a bar from -1 to +1 with a tick at the threshold."""
+    def _bar(self, share: float | None, threshold: float | None, width: int) -> str:
+        """Return a bar from 0 to 1 with a tick at the threshold."""
         if width < 3:
             return ''
-        filled = 0 if score is None else round(_share(score) * width)
+        filled = 0 if share is None else round(share * width)
         bar = list(self._glyphs.full * filled + self._glyphs.empty * (width - filled))
         if threshold is not None:
-            bar[min(width - 1, int(_share(threshold) * width))] = self._glyphs.threshold
+            bar[min(width - 1, int(threshold * width))] = self._glyphs.threshold
         return ''.join(bar)
 
     def _query(self) -> Line:
@@ -143,8 +164,13 @@ class Layout:
         if not len(console.view.queries):
             return [('dim', ' the robot asks nothing')]
         query = console.answering or next(iter(console.view.queries))
-        return [('mark', f' the robot asks ({len(console.view.queries)}): what is this?'),
-                ('plain', f' {printable(query.text)}'), ('dim', '  a answer  x skip')]
+        label = doubtful_label(query, console.view.labels)
+        asked = f'is there "{printable(label)}"?' if label else 'what is new here?'
+        keys = '  a answer  x skip'
+        if console.answering is not None:
+            keys = '  y yes  n no  x not sure' if label else '  n its name  x skip'
+        return [('mark', f' the robot asks ({len(console.view.queries)}): {asked}'),
+                ('dim', keys), ('plain', f'   {printable(query.text)}')]
 
     def _message(self) -> Line:
         commands = self._console.commands
@@ -173,6 +199,16 @@ def clock(stamp: int) -> str:
     return f'{time.strftime("%H:%M:%S", time.localtime(stamp // 10**9))}.{part:02d}'
 
 
-def _share(score: float) -> float:
-    # The order of the arguments makes a score that is not a number an empty bar.
-    return min(1.0, max(0.0, (score + 1) / 2))
+
+def counted(count: int, word: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, 'sample'), counted(3, 'sample')
+    ('1 sample', '3 samples')
+    """
+    return f'{count} {word}' if count == 1 else f'{count} {word}s'
+
+
+def novelty_word(novelty: float) -> str:
+    """Return a novelty in words; the figures are among the diagnostics."""
+    return 'well known' if novelty < 0.3 else 'partly new' if novelty < 0.6 else 'new to it'

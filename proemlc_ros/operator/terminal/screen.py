@@ -13,6 +13,9 @@ from proemlc_ros.operator.terminal.text import ASCII, UNICODE, Glyphs, Line
 
 # Milliseconds that curses waits after Esc for the rest of a function key's sequence.
 ESCAPE_DELAY = 25
+# Colour pairs for pictures: after those of the styles, up to the last that curses can show.
+FIRST_PAIR = 3
+MOST_PAIRS = 250
 
 
 def glyphs_of_terminal() -> Glyphs:
@@ -45,6 +48,7 @@ class Screen:
     def __init__(self, window: curses.window) -> None:
         self._window = window
         self._styles = _styles()
+        self._pairs: list[str] = []
         window.nodelay(True)
         window.keypad(True)
         curses.set_escdelay(ESCAPE_DELAY)
@@ -87,8 +91,27 @@ class Screen:
         for row, line in enumerate(lines):
             column = 0
             for style, text in line:
-                column = self._put(row, column, text, self._styles[style])
+                column = self._put(row, column, text, self._style(style))
         self._window.refresh()
+
+    @property
+    def has_palette(self) -> bool:
+        """Whether pictures can be drawn in xterm's 256 colours."""
+        return curses.has_colors() and curses.COLORS >= 256 and curses.COLOR_PAIRS >= 256
+
+    def _style(self, style: str) -> int:
+        """Return the attributes of a style; "UPPER/LOWER" are two of xterm's colours."""
+        if style not in self._styles:
+            if len(self._pairs) >= MOST_PAIRS:
+                for old in self._pairs:
+                    del self._styles[old]
+                self._pairs.clear()
+            self._pairs.append(style)
+            upper, _, lower = style.partition('/')
+            pair = FIRST_PAIR + len(self._pairs)
+            curses.init_pair(pair, int(upper), int(lower))
+            self._styles[style] = curses.color_pair(pair)
+        return self._styles[style]
 
     def _put(self, row: int, column: int, text: str, style: int) -> int:
         try:

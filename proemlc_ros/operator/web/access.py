@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from proemlc_ros.errors import OperatorRequestError, ParameterError
-from proemlc_ros.operator.web.requests import valid_text
+from proemlc_ros.operator.web.request_fields import valid_text
 
 MIN_TOKEN_LENGTH = 16
 

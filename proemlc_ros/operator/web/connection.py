@@ -24,7 +24,7 @@ MAX_REQUESTS = 40.0
 MAX_WAITING = 200
 # The picture before its prediction, so that the page never shows one without the other.
 ORDER = (ViewPart.LABELS, ViewPart.PICTURE, ViewPart.PREDICTION, ViewPart.QUERIES,
-         ViewPart.ACTIVITY, ViewPart.CURVE, ViewPart.HEALTH)
+         ViewPart.ACTIVITY, ViewPart.CURVE, ViewPart.PROGRESS, ViewPart.SOURCE, ViewPart.HEALTH)
 
 
 class PageConnection:

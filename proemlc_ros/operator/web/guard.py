@@ -18,7 +18,7 @@ from proemlc_ros.operator.web.access import Access, Sessions, host_of
 from proemlc_ros.operator.web.client_limits import ClientLimits, client_of
 from proemlc_ros.operator.web.connection_table import ConnectionTable, Standing
 from proemlc_ros.operator.web.payloads import Warn, in_short
-from proemlc_ros.operator.web.requests import text
+from proemlc_ros.operator.web.request_fields import text
 
 # Clients that may use their whole allowance at the same time.
 CLIENTS_AT_ONCE = 4

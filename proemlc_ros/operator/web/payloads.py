@@ -11,11 +11,13 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from proemlc_ros.classifier.records import Query, StampedPrediction
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
+from proemlc_ros.operator.questions import doubtful_label, question, shares
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 2_000_000_000
@@ -70,17 +72,23 @@ def prediction_content(prediction: StampedPrediction) -> dict[str, Any]:
     return {
         'stamp': str(prediction.stamp),
         'predicted': list(prediction.predicted),
+        'probabilities': [round(float(value), 3) for value in prediction.probabilities],
+        'by_probability': prediction.by_probability,
+        'threshold': round(float(prediction.threshold), 3),
         'scores': [round(float(score), 3) for score in prediction.scores],
         'novelty': round(float(prediction.novelty), 3),
         'version': prediction.version,
     }
 
 
-def query_content(query: Query, pictures: PictureCache) -> dict[str, Any]:
-    """Return a query for JSON."""
+def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict[str, Any]:
+    """Return a query for JSON; `label` is the doubtful one."""
     return {
         'stamp': str(query.vector.stamp),
         'text': short(query.text),
+        'label': label,
+        'question': question(label),
+        'shares': [(name, round(share, 3)) for name, share in shares(query)],
         'candidates': list(query.candidates),
         'scores': [round(float(score), 3) for score in query.scores],
         'novelty': round(float(query.novelty), 3),
@@ -104,6 +112,7 @@ class Payloads:
         self.pictures = pictures
         self.classifier = classifier
         self.operators = 0
+        self.burst_rate = 10.0
         self._warn = warn
         self._made: dict[ViewPart, str | bytes | None] = {}
 
@@ -161,7 +170,8 @@ class Payloads:
 
     def _queries(self) -> str:
         return as_json('queries', queries=[
-            query_content(query, self.pictures) for query in self.view.queries])
+            query_content(query, self.pictures, doubtful_label(query, self.view.labels))
+            for query in self.view.queries])
 
     def _curve(self) -> str:
         curve = self.view.curve
@@ -173,11 +183,26 @@ class Payloads:
             {'number': entry.number, 'time': round(entry.time, 3), 'who': entry.who,
              'text': short(entry.text)} for entry in self.view.activity.entries])
 
+    def _progress(self) -> str:
+        log, confused = self.view.progress, self.view.progress.confused()
+        right, of = log.overall()
+        taken = {was: name for was, name, _ in reversed(confused)}
+        labels = {name: {'right': counts[0], 'of': counts[1], 'confused': taken.get(name, '')}
+                  for name, counts in log.by_label().items()}
+        return as_json('progress', right=right, of=of, pairs=confused, labels=labels)
+
+    def _source(self) -> str | None:
+        source = self.view.source
+        return None if source is None else as_json('source', **asdict(source))
+
     def _health(self) -> str:
         now = time.monotonic()
         connection = self.view.connection(now)
         health = self.view.health
-        return as_json('health', connection=connection.value, live=connection is Connection.LIVE,
+        live = connection is Connection.LIVE
+        stopped = self.view.streams.stopped(now) if live else f'classifier: {connection.value}'
+        return as_json('health', connection=connection.value, live=live, stopped=stopped,
+                       burst_rate=self.burst_rate,
                        rate=round(self.view.rate(now), 1), level=health.level,
                        message=short(health.message), operators=self.operators,
                        values=[(short(key), short(value)) for key, value in health.values],

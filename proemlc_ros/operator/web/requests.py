@@ -4,29 +4,33 @@
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Awaitable, Callable
-from typing import Any
 
+from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
 from proemlc_ros.operator.actions import ActionResult, Actions
+from proemlc_ros.operator.burst import NearCopies, burst_request
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.draft import annotation_at
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.web.payloads import Warn, in_short, prediction_content
+from proemlc_ros.operator.web.request_fields import (
+    MAX_NUMBER,
+    Content,
+    flag,
+    names,
+    number,
+    stamp,
+    text,
+)
 
-MAX_TEXT = 200
-MAX_NAMES = 2000
 # Characters of an operator's name.
 MAX_NAME = 40
-# Larger numbers are not exact in JavaScript.
-MAX_NUMBER = 2**53
-# Control, format, surrogate, private-use, unassigned, line and paragraph separator.
-_HIDDEN = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
-# Of category Cf, yet they spell words in several scripts, and emoji.
-_JOINERS = frozenset('\u200c\u200d')
-Content = dict[str, Any]
+# Distance between two samples of a burst, relative to their length, that makes a near copy.
+NEAR_COPY = 0.02
+_BURST = re.compile(r'[0-9a-f]{12}')
 
 
 class Requests:
@@ -38,26 +42,28 @@ class Requests:
         actions: the classifier's services.
         who: the operator's name until another is given.
         warn: takes the kind and the text of a log line.
+        near_copy: samples of a burst that are nearer than this are left out; see NearCopies.
     """
 
     def __init__(self, view: ClassifierView, pictures: PictureCache, actions: Actions,
-                 who: str, warn: Warn) -> None:
+                 who: str, warn: Warn, near_copy: float = NEAR_COPY) -> None:
         self.who = self._nameless = who
         self._view = view
         self._pictures = pictures
         self._actions = actions
         self._warn = warn
+        self._bursts = BurstRequests(near_copy)
         self._known: dict[str, Callable[[Content], Awaitable[Content]]] = {
             'hold': self._hold, 'annotate': self._annotate, 'undo': self._undo,
             'rename': self._rename, 'remove': self._remove, 'save': self._save,
             'load': self._load, 'similar': self._similar, 'skip': self._skip,
-            'name': self._name,
+            'name': self._name, 'source': self._source,
         }
 
     async def answer(self, request: object) -> Content:
         """Carry out a request and return the reply; errors become replies too."""
-        number = request.get('id') if isinstance(request, dict) else None
-        number = number if isinstance(number, int) and abs(number) < MAX_NUMBER else None
+        asked = request.get('id') if isinstance(request, dict) else None
+        asked = asked if isinstance(asked, int) and abs(asked) < MAX_NUMBER else None
         try:
             reply = await self._do(request)
         except ProEMLCError as error:
@@ -65,7 +71,7 @@ class Requests:
         except Exception as error:  # A fault of ours; the page and the others go on.
             self._warn('request failed', f'A request of {self.who!r} failed: {in_short(error)}')
             reply = {'done': False, 'message': 'the dashboard failed; its log says why'}
-        return {'id': number, **reply}
+        return {'id': asked, **reply}
 
     async def _do(self, request: object) -> Content:
         if not isinstance(request, dict):
@@ -80,6 +86,7 @@ class Requests:
         """Keep the vector and the picture that the page froze, however long the answer takes."""
         held_stamp = stamp(request)
         self._pictures.hold(held_stamp)
+        self._view.keep(held_stamp)
         held = self._view.vectors.hold(held_stamp)
         return {'done': held, 'message': '' if held else
                 'only the stamp is known, not the vector; answer before the classifier drops it'}
@@ -88,7 +95,10 @@ class Requests:
         annotation = annotation_at(
             self._view.vectors, stamp(request), names(request, 'labels'),
             names(request, 'absent'), flag(request, 'complete'), self.who)
-        result = await self._actions.annotate(annotation)
+        request_id = self._bursts.request_id(request, annotation)
+        if request_id is None:
+            return {'done': True, 'message': '', 'skipped': True}
+        result = await self._actions.annotate(annotation, request_id)
         reply = reply_of(result)
         if result.done:
             reply['now'] = await self._seen_now(annotation.stamp)
@@ -137,6 +147,10 @@ class Requests:
         self._view.settle(stamp(request))
         return {'done': True, 'message': ''}
 
+    async def _source(self, request: Content) -> Content:
+        return reply_of(await self._actions.control_source(
+            text(request, 'command'), number(request, 'position'), names(request, 'things')))
+
     async def _name(self, request: Content) -> Content:
         self.who = text(request, 'who').strip()[:MAX_NAME].rstrip() or self._nameless
         return {'done': True, 'message': ''}
@@ -147,55 +161,23 @@ def reply_of(result: ActionResult) -> Content:
     return {'done': result.done, 'message': result.message}
 
 
-def valid_text(value: object, field: str) -> str:
-    """Return a text that may go into JSON, messages, files and logs.
-
-    Every text of a request passes here, once; what a text means is checked by its receiver.
+class BurstRequests:
+    """Tells the samples of one page's bursts apart from single annotations.
 
     Args:
-        value: of the request.
-        field: its name, for the error.
-
-    Raises:
-        OperatorRequestError: not a text, too long, or with characters that do not show, such as
-            control characters or half of a surrogate pair.
+        near_copy: distance below which a sample is left out; see NearCopies.
     """
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise OperatorRequestError(f'{field!r} must be a text of at most {MAX_TEXT} characters')
-    if value.isascii() and value.isprintable():
-        return value
-    for character in value:
-        if unicodedata.category(character) in _HIDDEN and character not in _JOINERS:
-            raise OperatorRequestError(
-                f'{field!r} has the control or invisible character U+{ord(character):04X}; '
-                'leave it out')
-    return value
 
+    def __init__(self, near_copy: float) -> None:
+        self._copies = NearCopies(near_copy)
 
-def text(request: Content, field: str) -> str:
-    """Return a text of a request, checked."""
-    return valid_text(request.get(field), field)
-
-
-def names(request: Content, field: str) -> tuple[str, ...]:
-    """Return a list of label names of a request, checked; the classifier checks each name."""
-    value = request.get(field, [])
-    if not isinstance(value, list) or len(value) > MAX_NAMES:
-        raise OperatorRequestError(f'{field!r} must be a list of at most {MAX_NAMES} names')
-    return tuple(valid_text(name, field) for name in value)
-
-
-def flag(request: Content, field: str) -> bool:
-    """Return a yes or no of a request, checked."""
-    value = request.get(field)
-    if not isinstance(value, bool):
-        raise OperatorRequestError(f'{field!r} must be true or false')
-    return value
-
-
-def stamp(request: Content) -> int:
-    """Return the stamp of a request in nanoseconds, checked."""
-    value = text(request, 'stamp')
-    if not (value.isascii() and value.isdigit() and int(value) < 2**63):
-        raise OperatorRequestError(f"'stamp' must be nanoseconds in digits, not {value[:30]!r}")
-    return int(value)
+    def request_id(self, request: Content, annotation: Annotation) -> str | None:
+        """Return the request id of an annotation, empty for a single one; None: leave it out."""
+        if 'burst' not in request:
+            return ''
+        burst, place = text(request, 'burst'), number(request, 'number')
+        if not _BURST.fullmatch(burst):
+            raise OperatorRequestError("'burst' must be 12 hexadecimal digits")
+        if annotation.features is not None and self._copies.is_near(burst, annotation.features):
+            return None
+        return burst_request(burst, place)

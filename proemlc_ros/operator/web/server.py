@@ -23,7 +23,7 @@ from proemlc_ros.operator.web.connection import PageConnection
 from proemlc_ros.operator.web.connection_table import ConnectionTable, GuardedConnection
 from proemlc_ros.operator.web.guard import RequestGuard
 from proemlc_ros.operator.web.payloads import Payloads, Warn, in_short
-from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.operator.web.requests import NEAR_COPY, Requests
 
 MAX_BODY = 2048
 MAX_MESSAGE = 256 * 1024
@@ -55,6 +55,8 @@ class PageSettings:
         max_connections: open connections beside the pages, of all clients.
         max_client_connections: the same, of one client address.
         request_timeout: seconds within which a connection must bring a whole request.
+        burst_rate: samples per second while a label's key is held down.
+        near_copy: samples of a burst that are nearer than this are left out; see NearCopies.
     """
 
     access: Access = field(default_factory=Access)
@@ -67,6 +69,8 @@ class PageSettings:
     max_connections: int = 128
     max_client_connections: int = 32
     request_timeout: float = 15.0
+    burst_rate: float = 10.0
+    near_copy: float = NEAR_COPY
 
 
 class Dashboard:
@@ -90,6 +94,7 @@ class Dashboard:
         self._settings = settings
         self._warn = warn
         self._payloads = Payloads(view, pictures, classifier, warn)
+        self._payloads.burst_rate = settings.burst_rate
         self._connections: set[PageConnection] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._opened = 0
@@ -208,7 +213,8 @@ class Dashboard:
     async def _serve(self, socket: web.WebSocketResponse, seconds: float) -> None:
         self._opened += 1
         requests = Requests(self._view, self._pictures, self._actions,
-                            who=f'operator {self._opened}', warn=self._warn)
+                            who=f'operator {self._opened}', warn=self._warn,
+                            near_copy=self._settings.near_copy)
         connection = PageConnection(socket, self._payloads, requests, self._settings.max_rate)
         end = asyncio.create_task(_close_after(socket, seconds))
         self._connections.add(connection)

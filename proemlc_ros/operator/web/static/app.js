@@ -6,9 +6,11 @@ import { ask, connect, onConnect } from './link.js';
 import { change, state } from './state.js';
 import { pairPicture, takePicture } from './camera.js';
 import { dropLostMarks, start } from './draft.js';
+import './new_label.js';
 import './labels.js';
 import './queries.js';
 import './panels.js';
+import './source.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
@@ -26,16 +28,29 @@ function setLabels(labels) {
   }));
 }
 
+function takePrediction(prediction) {
+  const now = performance.now();
+  // The one of a new connection may be old: only a newer stamp shows that the stream goes on.
+  if (state.prediction && prediction.stamp !== state.prediction.stamp) {
+    const gap = now - state.received.at;
+    const { gap: usual } = state.received;
+    state.received = { at: now, gap: Number.isFinite(gap) ? usual + 0.2 * (Math.min(gap, 5000) - usual) : usual };
+  }
+  state.prediction = prediction;
+}
+
 async function receive(type, message) {
   if (type === 'picture') return takePicture(message);
   if (type === 'prediction') {
     pairPicture(message);
-    state.prediction = message;
+    takePrediction(message);
   }
   if (type === 'labels') setLabels(message);
   if (type === 'queries') state.queries = message.queries;
   if (type === 'activity') state.activity = message.entries;
   if (type === 'curve') state.curve = message;
+  if (type === 'progress') state.progress = message;
+  if (type === 'source') state.source = message;
   if (type === 'health') state.health = message;
   change(type);
 }

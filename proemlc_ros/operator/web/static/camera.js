@@ -2,9 +2,12 @@
 // The camera picture, the labels predicted in it, and whether it is live or held.
 
 import { $, make, setText, stampTime } from './dom.js';
-import { on, shown, state } from './state.js';
+import { fresh, say } from './draft.js';
+import { noveltyWord } from './progress.js';
+import { change, on, shown, state } from './state.js';
 
 const QUIET_FOR = 3000;
+const MOST_CHIPS = 12;
 let spoken = '';
 let spokenAt = 0;
 
@@ -43,31 +46,51 @@ function drawCamera() {
   const { held } = state;
   const prediction = shown();
   drawPicture();
-  $('camera').dataset.mode = held ? (held.query ? 'asked' : 'held') : 'live';
+  const stale = !held && prediction && !fresh();
+  $('camera').dataset.mode = held ? (held.query ? 'asked' : 'held') : (stale ? 'stale' : 'live');
   $('camera').dataset.stamp = prediction?.stamp ?? '';
   const time = prediction ? stampTime(prediction.stamp) : '';
-  setText($('view-title'), held ? `${held.query ? 'The robot asks about' : 'Held at'} ${time}` : `Live ${time}`);
+  const word = stale ? 'Stopped at' : 'Live';
+  setText($('view-title'), held ? `${held.query ? 'The robot asks about' : 'Held at'} ${time}` : `${word} ${time}`);
   $('sees-word').textContent = held ? 'Saw' : 'Sees';
   drawSeen(prediction);
   // Null where the classifier gave no finite number.
   const novelty = prediction?.novelty ?? null;
-  setText($('novelty'), novelty === null ? '–' : novelty.toFixed(2));
+  setText($('novelty'), noveltyWord(novelty));
+  $('novelty').title = novelty === null ? '' : `novelty ${novelty.toFixed(2)}, 0 to 1`;
   $('novelty-bar').style.transform = `scaleX(${Math.min(Math.max(novelty ?? 0, 0), 1)})`;
 }
 
 function drawSeen(prediction) {
-  const names = prediction ? prediction.predicted.slice(0, 12) : [];
+  const names = prediction ? prediction.predicted : [];
   const chips = $('sees');
   const text = names.length ? names.join('\n') : (prediction ? '(none)' : '(wait)');
   if (chips.dataset.text !== text) {
     chips.dataset.text = text;
     const words = { '(none)': 'none of the labels', '(wait)': 'nothing yet' };
     chips.replaceChildren(...(names.length
-      ? names.map((name) => make('span', { class: 'chip' }, name))
+      ? names.slice(0, MOST_CHIPS).map((name) => make('span', { class: 'chip', title: name }, name))
       : [make('span', { class: 'chip none' }, words[text])]));
+    markClipped(chips, names);
     $('picture').setAttribute('aria-label', names.length ? `Camera picture, seen as ${names.join(', ')}` : 'Camera picture');
   }
   speak(names.join(', ') || 'none of the labels');
+}
+
+// What does not fit into the line is counted, and named in full by a press.
+function markClipped(chips, names) {
+  $('sees-more').hidden = true;
+  const edge = () => chips.getBoundingClientRect().right + 1;
+  const out = [...chips.children].filter((chip) => chip.getBoundingClientRect().right > edge());
+  if (!out.length && names.length <= MOST_CHIPS) return;
+  $('sees-more').hidden = false;
+  const clipped = [...chips.children].filter((chip, place) => place && chip.getBoundingClientRect().right > edge());
+  clipped.forEach((chip) => chip.remove());
+  const left = names.length - chips.children.length;
+  $('sees-more').hidden = left < 1;
+  setText($('sees-more'), `+${left}`);
+  $('sees-more').setAttribute('aria-label', `${left} more predicted: ${names.slice(-left).join(', ')}`);
+  $('sees-more').title = names.slice(-left).join(', ');
 }
 
 // For screen readers: changes only, and not faster than they can be read.
@@ -80,3 +103,7 @@ function speak(text) {
 }
 
 on('prediction marks health', drawCamera);
+$('sees-more').onclick = () => say(`Predicted: ${shown()?.predicted.join(', ')}.`);
+addEventListener('resize', () => { $('sees').dataset.text = ''; change('prediction'); });
+// A stream that has stopped brings no change that would draw it.
+setInterval(() => { if (!state.held && !fresh()) change('prediction'); }, 500);

@@ -4,7 +4,7 @@
 import { $ } from './dom.js';
 import { say } from './draft.js';
 import { ask } from './link.js';
-import { state } from './state.js';
+import { describeLabel } from './progress.js';
 
 const report = ({ done, message }) => say(message, done ? 'good' : 'bad');
 
@@ -16,9 +16,8 @@ function choice(dialog) {
 }
 
 export async function openLabel(label) {
-  const index = state.labels.names.indexOf(label);
   $('label-dialog-title').textContent = label;
-  $('label-dialog-facts').textContent = `Shown by ${state.labels.counts[index]} samples; predicted above a score of ${(state.labels.thresholds[index] ?? 0).toFixed(2)}.`;
+  $('label-dialog-facts').textContent = describeLabel(label);
   $('rename-to').value = label;
   const chosen = await choice($('label-dialog'));
   const newLabel = $('rename-to').value.trim();

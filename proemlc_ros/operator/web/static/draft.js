@@ -2,11 +2,15 @@
 // The annotation draft: hold a prediction, mark labels, teach. Live, one press teaches; held,
 // presses collect marks.
 
-import { $, make } from './dom.js';
+import { $ } from './dom.js';
 import { ask, onConnect } from './link.js';
 import { change, on, shown, state } from './state.js';
 
-let sending = null;
+const sending = new Set();
+const releases = [];
+
+// Called whenever a draft ends: taught, dropped, or replaced by another.
+export const onRelease = (act) => releases.push(act);
 
 export function say(text, kind = 'good') {
   $('message').textContent = text;
@@ -18,6 +22,7 @@ export function hold(options = {}) {
     if (!state.prediction) say('There is nothing to hold: no prediction has come yet.', 'bad');
     return;
   }
+  if (!fresh()) say('Held: this picture is old; the robot sees something else by now, or nothing.', 'bad');
   take({
     stamp: state.prediction.stamp, prediction: state.prediction, bitmap: state.bitmap, query: null, ...options,
   });
@@ -33,6 +38,7 @@ export function take(draft) {
 export function release() {
   if (state.held?.bitmap && state.held.bitmap !== state.bitmap) state.held.bitmap.close();
   state.held = null;
+  releases.forEach((act) => act());
   change('prediction', 'marks');
 }
 
@@ -48,12 +54,21 @@ export function dropLostMarks(before) {
   change('marks');
 }
 
+// Whether what is shown is what is there now; a held picture was chosen, however old it is.
+export const fresh = () => Boolean(state.held) || performance.now() - state.received.at < staleAfter();
+export const staleAfter = () => Math.min(Math.max(2000, 4 * state.received.gap), 30000);
+
+export function staleWords() {
+  const seconds = Math.round((performance.now() - state.received.at) / 1000);
+  return `Not taught: what is shown is ${seconds} s old. To teach it all the same, hold it first.`;
+}
+
 const restAbsent = () => document.querySelector('[name=rest]:checked').value === 'absent';
 const corrects = () => [...(state.held?.marks.values() ?? [])].includes(false);
 
 export async function press(name, prediction = shown()) {
   if (!prediction) return say('There is nothing to label: no prediction has come yet.', 'bad');
-  if (!state.held) return teach(prediction, [name], []);
+  if (!state.held) return fresh() ? teach(prediction, [name], []) : say(staleWords(), 'bad');
   const marks = state.held.marks;
   if (!marks.has(name)) marks.set(name, true);
   else if (marks.get(name)) marks.set(name, false);
@@ -70,19 +85,28 @@ export function teachMarks() {
 
 export function teachNone() {
   if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
+  if (state.held?.marks.size) {
+    return say('Labels are marked: Enter teaches them; Esc drops them, then “None of them” can be taught.', 'bad');
+  }
+  if (!fresh()) return say(staleWords(), 'bad');
   return teach(shown(), [], [], true);
 }
 
-export async function teach(prediction, labels, absent, complete = restAbsent() && !absent.length) {
+// Returns the answer where it was learnt, or left out of a burst; null where it failed.
+export async function teach(prediction, labels, absent, complete = restAbsent() && !absent.length, extra = {}) {
   const held = state.held;
   // Pressed twice in a hurry must not teach the same vector twice.
-  if (prediction.stamp === sending) return;
-  sending = prediction.stamp;
-  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete });
-  sending = null;
-  if (!answer.done) return say(answer.message, 'bad');
+  if (sending.has(prediction.stamp)) return null;
+  sending.add(prediction.stamp);
+  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...extra });
+  sending.delete(prediction.stamp);
+  if (!answer.done) {
+    say(answer.message, 'bad');
+    return null;
+  }
   if (state.held === held && held?.stamp === prediction.stamp) release();
-  say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
+  if (!answer.skipped) say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
+  return answer;
 }
 
 const words = (labels, absent) => [...labels, ...absent.map((name) => `not ${name}`)].join(', ') || 'none of them';
@@ -98,54 +122,7 @@ export async function undo() {
   say(answer.message, answer.done ? 'good' : 'bad');
 }
 
-// --- new label -------------------------------------------------------------------------------
-
-async function addLabel() {
-  const name = $('new-label').value.trim();
-  if (!name) return;
-  if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
-  if (!state.known.has(name)) {
-    const { similar = [] } = await ask('similar', { label: name });
-    if (similar.length) return warnOfDuplicate(name, similar);
-  }
-  await use(name);
-}
-
-async function use(name) {
-  $('duplicate').hidden = true;
-  $('new-label').value = '';
-  const held = state.held;
-  // Held only for the typing: what was typed is the whole answer.
-  if (held?.typing && !held.marks.size) {
-    $('new-label').blur();
-    await teach(held.prediction, [name], []);
-  } else if (held) {
-    held.marks.set(name, true);
-    change('marks');
-    say(`${name} is marked; Enter or “Teach” teaches.`);
-  } else {
-    await press(name);
-  }
-}
-
-function warnOfDuplicate(name, similar) {
-  const box = $('duplicate');
-  box.replaceChildren(
-    make('p', {}, `“${name}” is nearly the same as ${similar.map((other) => `“${other}”`).join(', ')}.`),
-    make('div', { class: 'row' },
-      ...similar.map((other) => make('button', { type: 'button', onclick: () => use(other) }, `Use “${other}”`)),
-      make('button', { type: 'button', onclick: () => use(name) }, `Add “${name}” anyway`)));
-  box.hidden = false;
-  box.querySelector('button').focus();
-}
-
-function leaveTyping(event) {
-  const goesInside = event.relatedTarget && $('new-form').contains(event.relatedTarget);
-  if (goesInside || $('new-label').value.trim()) return;
-  if (state.held?.typing && !state.held.marks.size) release();
-}
-
-function drawBar() {
+export function drawBar() {
   const held = state.held;
   const marked = held?.marks.size ?? 0;
   $('hold').firstChild.textContent = held ? 'Live ' : 'Hold ';
@@ -164,10 +141,6 @@ export function start() {
   $('teach').onclick = teachMarks;
   $('none').onclick = teachNone;
   $('undo').onclick = undo;
-  $('new-form').onsubmit = (event) => { event.preventDefault(); addLabel(); };
-  $('new-label').onfocus = () => { if (!state.held && state.prediction) hold({ typing: true }); };
-  $('new-label').oninput = () => { $('duplicate').hidden = true; };
-  $('new-form').addEventListener('focusout', leaveTyping);
   document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
   on('marks prediction', drawBar);
   drawBar();

@@ -5,14 +5,15 @@ import { $ } from './dom.js';
 import { openFile, openHelp } from './dialogs.js';
 import { pressPlace } from './labels.js';
 import { hold, release, teachMarks, teachNone, undo } from './draft.js';
+import { startTyping } from './new_label.js';
 import { answer } from './queries.js';
 import { state } from './state.js';
 
 const KEYS = {
   ' ': () => (state.held ? release() : hold()),
   Enter: teachMarks,
-  Escape: release,
-  n: () => $('new-label').focus(),
+  Escape: () => { $('new-label').value = ''; release(); },
+  n: startTyping,
   u: undo,
   q: () => answer(),
   s: () => openFile('save'),
@@ -21,16 +22,22 @@ const KEYS = {
   0: teachNone,
 };
 
-const types = (element) => element.matches('input:not([type=radio], [type=checkbox]), select, textarea');
-const isPressable = (element) => element.matches('button, summary, a, input');
+// For other parts of the page: a further key, a letter in lower case.
+export const addKey = (key, act) => { KEYS[key] = act; };
+
+const types = (element) => element.matches('input:not([type=radio], [type=checkbox], [type=range]), textarea');
+// Space or Enter do nothing to a radio button that is chosen already: they are the page's.
+const isPressable = (element) => element.matches('button, summary, a, select, input:not([type=radio]:checked)');
 
 function onKey(event) {
   const { target, key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector('dialog[open]')) return;
   if (types(target)) {
-    if (key === 'Escape') { target.value = ''; target.dispatchEvent(new Event('input')); target.blur(); }
+    if (key === 'Escape') leaveField(target);
+    if (key === 'Enter' && target === $('who')) target.blur();
     return;
   }
+  if (key === 'Escape' && target.matches('select')) return target.blur();
   if (!$('keys-on').checked) return;
   // The focused button's own key comes first.
   if ((key === ' ' || key === 'Enter') && isPressable(target)) return;
@@ -38,6 +45,14 @@ function onKey(event) {
   if (!act) return;
   event.preventDefault();
   act();
+}
+
+// A name stays as it was before; what is only typed to teach or to filter is dropped.
+function leaveField(field) {
+  if (field.id === 'who') field.value = localStorage.getItem('who') ?? '';
+  else field.value = '';
+  field.dispatchEvent(new Event('input'));
+  field.blur();
 }
 
 // A button that was clicked with a pointer gives the keys back to the page.
@@ -48,5 +63,10 @@ function onClick(event) {
 
 document.addEventListener('keydown', onKey);
 document.addEventListener('click', onClick);
+// Chosen with the pointer, it is chosen: the keys are the page's again. Arrow keys may go on.
+let pointed = false;
+$('label-order').addEventListener('pointerdown', () => { pointed = true; });
+$('label-order').addEventListener('keydown', () => { pointed = false; });
+$('label-order').addEventListener('change', () => { if (pointed) $('label-order').blur(); });
 $('keys-on').checked = localStorage.getItem('keys') !== 'off';
 $('keys-on').onchange = () => localStorage.setItem('keys', $('keys-on').checked ? 'on' : 'off');

@@ -1,17 +1,22 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// The list of labels: scores, thresholds, counts; press to teach or mark. Its order never follows
-// the scores, so that no label moves away under the finger.
+// The list of labels: how sure, how good, how many samples; press to teach or mark, hold to record.
 
 import { $, make, setText } from './dom.js';
+import { beginBurst } from './burst.js';
 import { openLabel } from './dialogs.js';
-import { press } from './draft.js';
-import { on, shown, state } from './state.js';
+import { fresh, hold, press, release, say, staleWords } from './draft.js';
+import { orderedLabels, placeOfKey } from './label_order.js';
+import { factsOf, shareOf, thresholdShare, verdictOf } from './progress.js';
+import { change, on, shown, state } from './state.js';
 
 const FIRST = 100;
 const FIRST_DRAWN = 20;
+// Milliseconds that a press lasts before it counts as held.
+const HELD = 350;
 let showAll = false;
 let rows = [];
 let pressed = null;
+let down = null;
 
 // Scores change many times a second; only rows that can be seen are drawn.
 const rowOf = new WeakMap();
@@ -20,28 +25,19 @@ const watcher = new IntersectionObserver((entries) => {
   drawScores();
 }, { rootMargin: '200px' });
 
-const plain = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-
-function order() {
-  const { names, counts } = state.labels;
-  const wanted = plain($('label-filter').value.trim());
-  const typed = [...(state.held?.marks.keys() ?? [])].filter((name) => !state.known.has(name));
-  let found = names.map((name, index) => ({ name, index })).filter(({ name }) => plain(name).includes(wanted));
-  if ($('label-order').value === 'name') found.sort((a, b) => a.name.localeCompare(b.name));
-  if ($('label-order').value === 'count') found.sort((a, b) => counts[b.index] - counts[a.index]);
-  return [...typed.map((name) => ({ name, index: -1 })), ...found];
-}
-
-function makeRow({ name, index }, place) {
-  const row = { name, index };
-  row.key = make('span', { class: 'key', 'aria-hidden': 'true' }, ...(place < 9 ? [make('kbd', {}, String(place + 1))] : []));
+function makeRow({ name, index, key }, place) {
+  const row = { name, index, keyNumber: key };
+  row.key = make('span', { class: 'key', 'aria-hidden': 'true' }, ...(key ? [make('kbd', {}, String(key))] : []));
   row.mark = make('span', { class: 'unseen' });
   row.fill = make('span');
   row.tick = make('span', { class: 'tick' });
   row.facts = make('span', { class: 'facts' });
-  row.button = make('button', { type: 'button', class: 'label-row', onclick: () => pressRow(name) },
+  row.verdict = make('span', { class: 'verdict' });
+  row.button = make('button', { type: 'button', class: 'label-row', onclick: (event) => pressRow(name, event) },
     row.key, make('span', { class: 'name', title: name }, name, row.mark), row.facts,
-    make('span', { class: 'bar', 'aria-hidden': 'true' }, row.fill, row.tick));
+    make('span', { class: 'bar', 'aria-hidden': 'true' }, row.fill, row.tick), row.verdict);
+  row.button.addEventListener('pointerdown', (event) => pointerDown(name, event));
+  row.button.addEventListener('contextmenu', (event) => event.preventDefault()); // A long touch records.
   const more = make('button', { type: 'button', class: 'more', 'aria-label': `Rename or remove ${name}`, onclick: () => openLabel(name) }, '⋯');
   row.item = make('li', {}, row.button, ...(index < 0 ? [] : [more]));
   row.visible = place < FIRST_DRAWN;
@@ -50,28 +46,48 @@ function makeRow({ name, index }, place) {
   return row;
 }
 
-// What was shown when the finger went down, not when it came up.
-function pressRow(name) {
-  const prediction = pressed && performance.now() - pressed.at < 1000 ? pressed.prediction : shown();
-  pressed = null;
-  press(name, prediction);
+// What was shown when the finger went down, not when it came up. Down for longer, it records.
+function pointerDown(name, event) {
+  pressed = { name, prediction: shown(), at: performance.now(), recorded: false };
+  down = event.button === 0 ? pressed : null;
+  const mine = pressed;
+  setTimeout(() => {
+    if (down !== mine || state.held || !fresh()) return;
+    mine.recorded = true;
+    beginBurst(name, mine.prediction);
+  }, HELD);
 }
 
+function pressRow(name, event) {
+  const mine = pressed?.name === name && event.detail > 0 ? pressed : null;
+  pressed = null;
+  if (mine?.recorded) return;
+  press(name, mine && performance.now() - mine.at < 1000 ? mine.prediction : shown());
+}
+
+for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => { down = null; });
+
+// A number key: live, it teaches and goes on while it is down; held, it marks.
 export function pressPlace(place) {
-  if (rows[place]) press(rows[place].name);
+  const name = placeOfKey(place, rows);
+  if (!name) return;
+  if (state.held) press(name);
+  else if (!shown()) say('There is nothing to label: no prediction has come yet.', 'bad');
+  else if (!fresh()) say(staleWords(), 'bad');
+  else beginBurst(name, shown());
 }
 
 function drawList() {
-  const found = order();
+  const found = orderedLabels();
   const visible = showAll ? found : found.slice(0, FIRST);
   const focused = rows.find((row) => row.button === document.activeElement)?.name;
-  const same = rows.length === visible.length
-    && rows.every((row, place) => row.name === visible[place].name && row.index === visible[place].index);
+  const same = rows.length === visible.length && rows.every((row, place) => row.name === visible[place].name
+    && row.index === visible[place].index && row.keyNumber === visible[place].key);
   if (!same) {
     watcher.disconnect();
     rows = visible.map(makeRow);
     $('label-list').replaceChildren(...rows.map((row) => row.item));
-    rows.find((row) => row.name === focused)?.button.focus();
+    rows.find((row) => row.name === focused)?.button.focus({ preventScroll: true });
   }
   const hidden = found.length - visible.length;
   $('label-more').hidden = hidden === 0;
@@ -82,35 +98,60 @@ function drawList() {
   drawScores();
 }
 
-// A score of -1 (absent) to +1 (present) as the share of the bar that is filled.
-const share = (score) => Math.min(Math.max((score + 1) / 2, 0), 1);
-
 function drawScores() {
   const prediction = shown();
   const { labels, held } = state;
-  const current = prediction && prediction.version === labels.version && prediction.scores.length === labels.names.length;
   const seen = new Set(prediction?.predicted ?? []);
   for (const row of rows.filter(({ visible }) => visible)) {
-    const score = current && row.index >= 0 ? prediction.scores[row.index] : null;
+    const share = shareOf(prediction, row.index);
     const mark = held?.marks.get(row.name);
-    row.fill.style.transform = `scaleX(${score === null ? 0 : share(score)})`;
-    row.tick.style.left = `${100 * share(labels.thresholds[row.index] ?? 0)}%`;
+    row.fill.style.transform = `scaleX(${share ?? 0})`;
+    row.tick.style.left = `${100 * thresholdShare(prediction, labels, row.index)}%`;
     row.button.classList.toggle('seen', seen.has(row.name));
+    row.button.dataset.share = share === null ? '' : share.toFixed(3);
     row.button.dataset.mark = mark === undefined ? '' : (mark ? 'present' : 'absent');
     setText(row.mark, mark === undefined ? '' : (mark ? ', marked present' : ', marked absent'));
-    setText(row.facts, factsOf(row, score));
+    setText(row.facts, factsOf(row.index, share));
+    const [word, kind] = verdictOf(row.name, row.index);
+    setText(row.verdict, word);
+    row.verdict.dataset.kind = kind;
   }
 }
 
-function factsOf(row, score) {
-  if (row.index < 0) return 'new';
-  const count = `${state.labels.counts[row.index]}×`;
-  return score === null ? count : `${score.toFixed(2)} · ${count}`;
+// --- type a few letters and Enter: the first label that matches ----------------------------------
+
+function takeFirst() {
+  const first = rows[0];
+  if (!$('label-filter').value.trim() || !first) return;
+  const live = state.held?.typing && !state.held.marks.size;
+  const { prediction } = state.held ?? {};
+  $('label-filter').value = '';
+  if (live) {
+    release();
+    press(first.name, prediction);
+    $('label-filter').blur();
+  } else {
+    press(first.name);
+  }
+  drawList();
 }
 
-$('label-filter').oninput = drawList;
+// What is typed is about the picture that was there when the typing began.
+function holdWhileTyping() {
+  const text = $('label-filter').value.trim();
+  if (text && !state.held && fresh()) hold({ typing: true });
+  drawList();
+}
+
+$('label-filter').oninput = holdWhileTyping;
+$('label-filter').onblur = () => { if (state.held?.typing && !state.held.marks.size) release(); };
+$('label-filter').addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter') return;
+  event.preventDefault();
+  takeFirst();
+});
 $('label-order').onchange = drawList;
 $('label-more').onclick = () => { showAll = true; drawList(); };
-$('label-list').addEventListener('pointerdown', () => { pressed = { prediction: shown(), at: performance.now() }; });
-on('labels marks', drawList);
+on('labels marks order progress', drawList);
 on('prediction', drawScores);
+change('labels');

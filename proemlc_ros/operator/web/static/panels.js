@@ -3,6 +3,7 @@
 // against samples, with a line where a label was introduced.
 
 import { $, clockTime, make, setText } from './dom.js';
+import { samples } from './progress.js';
 import { on, state } from './state.js';
 
 const WIDTH = 460;
@@ -21,11 +22,11 @@ function drawHealth() {
     return;
   }
   if (!health) return;
-  pill.dataset.state = health.live ? 'live' : 'lost';
-  setText(pill, health.live ? 'connected' : `classifier: ${health.connection}`);
+  pill.dataset.state = health.stopped ? 'lost' : 'live';
+  setText(pill, health.stopped || 'connected');
   setText($('classifier'), health.classifier);
   const people = health.operators === 1 ? '1 operator' : `${health.operators} operators`;
-  setText($('figures'), `${health.rate.toFixed(1)} Hz · ${labels.samples} samples · ${people}`);
+  setText($('figures'), `${health.rate.toFixed(1)} Hz · ${samples(labels.samples)} · ${people}`);
   setText($('diagnostics-word'), health.message);
   drawDiagnostics(health.values);
 }
@@ -56,10 +57,10 @@ function shape(tag, attributes, text) {
 function drawCurve() {
   const { introductions } = state.curve;
   const points = state.curve.points.filter(([, loss]) => loss !== null);
-  const [samples, loss] = points.at(-1) ?? [0, null];
+  const [count, loss] = points.at(-1) ?? [0, null];
   $('curve-words').textContent = loss === null
     ? 'Appears with the first annotations.'
-    : `Hamming loss ${loss.toFixed(3)} after ${samples} samples; lower is better.`;
+    : `Hamming loss ${loss.toFixed(3)} after ${samples(count)}; lower is better.`;
   $('curve').replaceChildren(...(points.length ? [curveChart(points, introductions)] : []));
 }
 
@@ -67,11 +68,11 @@ function curveChart(points, introductions) {
   const first = Math.min(points[0][0], ...introductions.map(([at]) => at));
   const last = Math.max(points.at(-1)[0], first + 1);
   const highest = Math.max(0.05, ...points.map(([, loss]) => loss));
-  const x = (samples) => LEFT + ((samples - first) / (last - first)) * (WIDTH - LEFT - 10);
+  const x = (count) => LEFT + ((count - first) / (last - first)) * (WIDTH - LEFT - 10);
   const y = (loss) => HEIGHT - BOTTOM - (loss / highest) * (HEIGHT - BOTTOM - TOP);
   const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-labelledby': 'curve-title', 'aria-describedby': 'curve-words' });
   svg.append(...axes(x, y, first, last, highest), ...introductionMarks(x, introductions));
-  svg.append(shape('polyline', { class: 'loss', points: points.map(([samples, loss]) => `${x(samples)},${y(loss)}`).join(' ') }));
+  svg.append(shape('polyline', { class: 'loss', points: points.map(([count, loss]) => `${x(count)},${y(loss)}`).join(' ') }));
   svg.append(shape('circle', { class: 'dot', cx: x(points.at(-1)[0]), cy: y(points.at(-1)[1]), r: 3.5 }));
   return svg;
 }

@@ -8,6 +8,9 @@ export const state = {
   bitmap: null,     // the picture that belongs to it
   arriving: null,   // the picture of the prediction that comes next: {stamp, bitmap}
   held: null,       // the annotation draft: {stamp, prediction, bitmap, marks, query, typing}
+  received: { at: -Infinity, gap: 0 }, // when the newest prediction came, and the usual time between two, in ms
+  progress: { right: 0, of: 0, pairs: [], labels: {} },
+  source: null,     // what the source of the pictures reports
   queries: [],
   activity: [],
   curve: { points: [], introductions: [] },

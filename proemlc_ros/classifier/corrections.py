@@ -1,0 +1,329 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Corrections of what was taught: other labels for any sample, deletion, merged labels, history.
+
+Each is in the journal before it takes effect. The model afterwards is the one that would have
+been taught rightly from the start: by a down-date where that is accurate, else it is learnt again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proemlc_ros.classifier.catch_up import catch_up
+from proemlc_ros.classifier.history import BEGINNINGS, History, Step
+from proemlc_ros.classifier.rebuild import step_reference
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Vector
+from proemlc_ros.classifier.relearning import (
+    extractor_after,
+    names_of_base,
+    relearn,
+    undo_entries,
+)
+from proemlc_ros.classifier.validation import ExpectedInput
+from proemlc_ros.classifier.versioned_model import LARGEST_ERROR, accepted_labels
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError, UnlearnError
+
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import DurableModel
+
+_SAMPLE_CHANGES = (None, EventKind.RELABEL, EventKind.DELETE)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """New labels of a learnt sample.
+
+    Args:
+        number: of the sample's journal entry.
+        labels: names that are present.
+        absent: names that are absent.
+        complete: whether every name that is not listed is absent.
+        delete: whether the sample goes, and the labels do not matter.
+    """
+
+    number: int
+    labels: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    complete: bool = True
+    delete: bool = False
+
+
+class Corrections:
+    """Corrects a durable model; methods that change it wait for each other.
+
+    Args:
+        durable: the model.
+    """
+
+    def __init__(self, durable: DurableModel) -> None:
+        self._durable = durable
+        self._history = History()
+        self._lock = threading.Lock()
+
+    def history(self) -> History:
+        """Return the history of all that the journal holds by now; it is not to be changed.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        with self._lock:
+            journal, history = self._durable.journal, self._history
+            if journal.last_number > history.last:
+                # A copy: whoever has got the history before may still be reading it.
+                self._history = history = history.copy()
+                history.follow(journal.entries(after=history.last))
+                history.last = max(history.last, journal.last_number)
+                _ = history.samples  # Worked out here, since several threads may read it.
+            return history
+
+    def sample(self, number: int) -> Annotation:
+        """Return a sample with its labels as they are now and its features.
+
+        Raises:
+            SampleError: it is not part of the model, or its entry is gone.
+        """
+        sample = self.history().samples.get(number)
+        if sample is None or number in self._durable.not_learnt:
+            raise SampleError(f'sample {number} is not part of the model (any more)')
+        entry = self._durable.journal.entry(number)
+        if entry is None or not isinstance(entry.record, Annotation):
+            raise SampleError(f'sample {number} is part of the model, but its journal entry is '
+                              'gone; it cannot be changed any more')
+        return sample._replace(features=entry.record.features)
+
+    def correct(self, correction: Correction, annotator: str = '') -> Event:
+        """Give a learnt sample other labels, or delete it.
+
+        Returns:
+            What was done.
+
+        Raises:
+            ProEMLCError: nothing changed.
+        """
+        durable = self._durable
+        with durable.lock:
+            catch_up(durable)
+            sample = self.sample(correction.number)
+            if correction.delete:
+                event = self._event(EventKind.DELETE, annotator, sample=correction.number)
+            else:
+                accepted = self._accepted(sample, correction)
+                event = self._event(
+                    EventKind.RELABEL, annotator, sample=correction.number,
+                    labels=accepted.labels, absent=accepted.absent, complete=accepted.complete)
+            return self._change(event)
+
+    def merge_labels(self, label: str, into: str, annotator: str = '') -> Event:
+        """Make one label part of another.
+
+        Raises:
+            UnknownLabelError, UndoError, JournalError: nothing changed.
+        """
+        with self._durable.lock:
+            catch_up(self._durable)
+            for name in (label, into):
+                if name not in self._durable.model.learner.labels:
+                    raise UnknownLabelError(f'there is no label {name[:100]!r}')
+            if label == into:
+                raise UnknownLabelError(f'{label[:100]!r} cannot be merged with itself')
+            return self._change(self._event(
+                EventKind.MERGE_LABELS, annotator, label=label, new_label=into))
+
+    def undo(self, numbers: Sequence[int] = (), annotator: str = '',
+             mine: bool = False) -> list[Step]:
+        """Take back the last steps.
+
+        Args:
+            numbers: of the steps that are meant, in any order; empty: the last one.
+            annotator: who asks.
+            mine: whether only steps of that annotator count.
+
+        Returns:
+            The steps that were taken back.
+
+        Raises:
+            UndoError: these are not the last ones, or cannot be taken back; nothing changed.
+            JournalError: what was taken back until then is durable.
+        """
+        return self._turn(EventKind.UNDO, numbers, annotator, mine)
+
+    def redo(self, numbers: Sequence[int] = (), annotator: str = '',
+             mine: bool = False) -> list[Step]:
+        """Make steps again that were undone last; see `undo`."""
+        return self._turn(EventKind.REDO, numbers, annotator, mine)
+
+    def without(self, number: int) -> ProEMLC:
+        """Return a learner that has learnt all that is in force except one annotation.
+
+        Raises:
+            UndoError: there is no such learner.
+        """
+        return relearn(self._durable, self.history().with_event(
+            Event(EventKind.UNDO, sample=number)))
+
+    def replay(self) -> None:
+        """Bring the model to what the journal says, where it has corrections.
+
+        Raises:
+            UndoError: what is needed for that is gone.
+        """
+        durable, history = self._durable, self.history()
+        learner = relearn(durable, history)
+        durable.model.go_on_with(learner, undo_entries(durable, history, learner),
+                                 extractor_after(learner, history))
+        durable.position = durable.journal.last_number
+
+    def repeat(self, number: int, event: Event) -> None:
+        """Do again what one event of the journal did, by a down-date.
+
+        Args:
+            number: of its entry; the model is as it was before it.
+            event: the event.
+
+        Raises:
+            UnlearnError, UndoError: a down-date is not accurate; nothing changed.
+        """
+        durable, before = self._durable, History()
+        before.follow(entry for entry in durable.journal.entries() if entry.number < number)
+        after = before.with_event(event)
+        learner = self._down_dated(before, after, event)
+        durable.model.go_on_with(learner, undo_entries(durable, after, learner),
+                                 durable.model.extractor)
+
+    # ----- inside -----
+
+    def _turn(self, kind: EventKind, numbers: Sequence[int], annotator: str,
+              mine: bool) -> list[Step]:
+        durable, left, done = self._durable, {*numbers}, []
+        with durable.lock:
+            catch_up(durable)
+            self._require_last(kind, left, annotator if mine else None)
+            for _ in range(len(left) or 1):
+                history = self.history()
+                step = _next(history, kind, annotator if mine else None)
+                if step is None:
+                    raise UndoError(f'there is nothing to {kind.name.lower()}')
+                if step.kind in BEGINNINGS:
+                    _require_nothing_behind(history, step)
+                self._change(self._event(kind, annotator, sample=step.number))
+                done.append(step)
+        return done
+
+    def _require_last(self, kind: EventKind, numbers: set[int], annotator: str | None) -> None:
+        """Check that the steps meant are the next ones.
+
+        Raises:
+            UndoError: they are not.
+        """
+        history = self.history()
+        for _ in range(len(numbers)):
+            step = _next(history, kind, annotator)
+            if step is None or step.number not in numbers:
+                found = 'nothing' if step is None else f'entry {step.number}'
+                raise UndoError(f'something else was done meanwhile: the next to '
+                                f'{kind.name.lower()} is {found}; look again')
+            history = history.with_event(Event(kind, sample=step.number))
+
+    def _event(self, kind: EventKind, annotator: str, **fields: object) -> Event:
+        return Event(kind, self._durable.clock(), annotator=annotator,
+                     **fields)  # type: ignore[arg-type]
+
+    def _accepted(self, sample: Annotation, correction: Correction) -> Annotation:
+        learner, model = self._durable.model.learner, self._durable.model
+        expected = ExpectedInput(learner.width, model.extractor, dict.fromkeys(learner.labels),
+                                 self._durable.limits, model.version)
+        return expected.accept_annotation(sample._replace(
+            labels=correction.labels, absent=correction.absent, complete=correction.complete))
+
+    def _change(self, event: Event) -> Event:
+        """Work out the model after an event, write the event, go on with the model."""
+        durable, before = self._durable, self.history()
+        after = before.with_event(event)
+        try:
+            learner = self._down_dated(before, after, event)
+        except UnlearnError as error:
+            learner = relearn(durable, after)
+            expected = durable.model.learner.samples + len(after.samples) - len(before.samples)
+            if before.origin == after.origin and learner.samples != expected:
+                raise UndoError(f'the change cannot be made: {error}; and the journal gives a '
+                                f'model of {learner.samples} samples where {expected} are due'
+                                ) from error
+        entries = undo_entries(durable, after, learner)
+        extractor = (durable.model.extractor if after.origin == before.origin
+                     else extractor_after(learner, after))
+        durable.write(event, step_reference(event.sample))
+        durable.model.go_on_with(learner, entries, extractor)
+        return event
+
+    def _features(self, number: int) -> Vector:
+        for entry in self._durable.model.undo_stack:
+            if entry.number == number:
+                return entry.annotation.matched_features
+        stored = self._durable.journal.entry(number)
+        if stored is None or not isinstance(stored.record, Annotation):
+            raise UndoError(f'the features of sample {number} are not in the journal any more')
+        return stored.record.matched_features
+
+    def _down_dated(self, before: History, after: History, event: Event) -> ProEMLC:
+        """Return a copy of the learner that has unlearnt and learnt what the event changes.
+
+        Raises:
+            UnlearnError: the result would not be that of a model taught so from the start.
+        """
+        step = after.steps.get(event.sample)
+        kind = event.kind if event.kind not in (EventKind.UNDO, EventKind.REDO) else (
+            step.kind if step is not None else event.kind)
+        if kind not in _SAMPLE_CHANGES:
+            raise UnlearnError('labels or the whole model change')
+        number = step.sample if event.kind in (
+            EventKind.UNDO, EventKind.REDO) and step is not None else event.sample
+        old, new = before.samples.get(number), after.samples.get(number)
+        learner = self._durable.model.learner.copy()
+        _require_order_does_not_matter(learner, before, number, old is None or new is None)
+        features = self._features(number)
+        if old is not None:
+            learner.unlearn(features, accepted_labels(old), tolerance=LARGEST_ERROR)
+        if new is not None:
+            learner.learn(features, accepted_labels(new))
+        named = {name for sample in after.samples.values() for name in sample.named}
+        kept = names_of_base(self._durable.model.learner, before.samples) | named
+        for name in [name for name in learner.labels if name not in kept]:
+            learner.remove_label(name)
+        return learner
+
+
+def _next(history: History, kind: EventKind, annotator: str | None) -> Step | None:
+    return (history.last_step(annotator) if kind is EventKind.UNDO
+            else history.last_undone(annotator))
+
+
+def _require_nothing_behind(history: History, step: Step) -> None:
+    behind = next(history.in_force(step.number), None)
+    if behind is not None:
+        raise UndoError(f'other changes were made after entry {step.number}, for instance entry '
+                        f'{behind.number}; undo those first')
+
+
+def _require_order_does_not_matter(learner: ProEMLC, history: History, number: int,
+                                   comes_or_goes: bool) -> None:
+    """Check that a sample can be unlearnt or learnt as if at its own place.
+
+    Raises:
+        UnlearnError: it cannot.
+    """
+    options, later = learner.options, [other for other in history.samples if other >= number]
+    if learner.warming_up:
+        if later != [number] or not comes_or_goes:
+            raise UnlearnError('the hidden layer is drawn from samples that it is among')
+        return
+    if comes_or_goes and learner.samples - len(later) < options.warmup_samples:
+        raise UnlearnError('the hidden layer was drawn from samples that it is among')
+    if options.forgetting < 1.0 and number != max(history.samples, default=0):
+        raise UnlearnError('with forgetting, the order of the samples matters')
+    if not all(history.samples[other].complete for other in later):
+        raise UnlearnError('the order of incomplete annotations matters')
