@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from proemlc_ros.msg import FeatureVector, Region, RegionArray
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image
 from sensor_partner import picture, stamped
 
@@ -54,7 +55,9 @@ def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifi
     _, partner = classifier()
     feature_node(FEATURES)
     vectors, record = [], []
-    partner.node.create_subscription(FeatureVector, '/proemlc/features', vectors.append, 50)
+    partner.node.create_subscription(
+        FeatureVector, '/proemlc/features', vectors.append,
+        QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT))
     images = partner.node.create_publisher(Image, 'image', 10)
     found = partner.node.create_publisher(RegionArray, 'found', 10)
     partner.spin_until(lambda: images.get_subscription_count()
