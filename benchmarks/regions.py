@@ -191,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('parts', nargs='*', default=['proposals', 'labels', 'batch'],
                         help='proposals, labels, batch, chain')
-    parser.add_argument('--features', help="parameter file of a feature node; default: auto")
+    parser.add_argument('--features', help='parameter file of a feature node; default: auto')
     arguments = parser.parse_args()
     settings = (settings_from_file(arguments.features) if arguments.features else
                 {'sensors': ['camera'], 'camera': {'topic': 'image', 'extractor': 'auto'}})

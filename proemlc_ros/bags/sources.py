@@ -237,7 +237,7 @@ def _default_pipeline(bag: BagReader) -> FeaturePipeline:
 
 def _add_sensors(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) -> None:
     for sensor in pipeline.sensors:
-        topic = bag.topic(sensor.topic)
+        topic = bag.topic(_absolute(bag, sensor.topic))
         if topic.type != sensor.message_type:
             raise BagError(f'{bag.path}: {topic.name} has {topic.type}; the extractor '
                            f'{sensor.extractor.name} was set up for {sensor.message_type}')
@@ -246,6 +246,14 @@ def _add_sensors(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) ->
     if regions is not None:
         sources.add(bag.topic(regions.topic),
                     _sensor_reader(pipeline, REGIONS, sources.rejects))
+
+
+def _absolute(bag: BagReader, name: str) -> str:
+    """Return the full name of a topic; a relative one is in the namespace of the robot."""
+    if name.startswith('/'):
+        return name
+    found = [topic.name for topic in bag.topics if topic.name.endswith(f'/{name}')]
+    return found[0] if len(found) == 1 else f'/{name}'
 
 
 def _sensor_reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) -> MessageReader:

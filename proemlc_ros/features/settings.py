@@ -19,7 +19,8 @@ SENSOR_SETTINGS: dict[str, tuple[Any, str]] = {
     'type': ('', "Message type; empty = the default of the extractor's sensor"),
     'extractor': ('', 'Name of the extractor, such as colour_moments'),
     'max_rate': (0.0, 'Vectors per second at most, by stamp; 0 = one per message'),
-    'reliability': ('best_effort', 'QoS reliability of the subscription: best_effort or reliable'),
+    'reliability': ('automatic', 'QoS reliability of the subscription: automatic (as the '
+                    'publishers offer), best_effort or reliable'),
 }
 JOIN_SETTINGS: dict[str, tuple[float, str]] = {
     'tolerance': (0.1, 'Largest difference between joined stamps in seconds, 0 to 3600'),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import cv2
@@ -18,6 +19,7 @@ from sensor_msgs.msg import CompressedImage, Image
 from proemlc_ros.conversions import region_of
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.drawing import Caption, drawn
+from proemlc_ros.features.pipeline import Sensor
 from proemlc_ros.features.sensor_arrays import sample_of
 from proemlc_ros.msg import Prediction
 from proemlc_ros.stamps import stamp_of
@@ -35,16 +37,19 @@ class AnnotatedImages:
 
     Args:
         node: to publish with.
-        predictions: topic of the classifier's predictions.
+        sensors: of the node; the pictures are those of the first camera.
+        classifier: full name of the classifier.
     """
 
-    def __init__(self, node: Node, predictions: str) -> None:
+    def __init__(self, node: Node, sensors: Sequence[Sensor], classifier: str) -> None:
         self._node = node
-        self._predictions = predictions
+        self._predictions = f'{classifier}/predictions'
+        self._camera = next((sensor for sensor in sensors
+                             if sensor.extractor.sensor == 'image'), None)
         self._plain = node.create_publisher(Image, TOPIC, 2)
         self._compressed = node.create_publisher(CompressedImage, f'{TOPIC}/compressed', 2)
         self._subscription: Any = None
-        self._pictures: OrderedDict[int, tuple[Any, str]] = OrderedDict()
+        self._pictures: OrderedDict[int, Any] = OrderedDict()
         self._captions: OrderedDict[int, dict[Any, Caption]] = OrderedDict()
 
     def check(self) -> None:
@@ -60,11 +65,11 @@ class AnnotatedImages:
             self._pictures.clear()
             self._captions.clear()
 
-    def add(self, message: Any, message_type: str, stamp: int) -> None:
-        """Keep a picture until its predictions come."""
-        if self._subscription is None:
+    def add(self, name: str, message: Any) -> None:
+        """Keep a picture of a sensor until its predictions come."""
+        if self._subscription is None or self._camera is None or name != self._camera.name:
             return
-        self._pictures[stamp] = message, message_type
+        self._pictures[stamp_of(message.header)] = message
         if len(self._pictures) > MAX_WAITING:
             self._pictures.popitem(last=False)
 
@@ -78,12 +83,12 @@ class AnnotatedImages:
             self._publish(stamp, list(self._captions.pop(stamp).values()))
 
     def _publish(self, stamp: int, captions: list[Caption]) -> None:
-        if stamp not in self._pictures:
-            return
         # It stays: a box that is drawn by hand comes after the others of its picture.
-        message, message_type = self._pictures[stamp]
+        message = self._pictures.get(stamp)
+        if message is None or self._camera is None:
+            return
         try:
-            pixels = drawn(sample_of(message, message_type), captions)
+            pixels = drawn(sample_of(message, self._camera.message_type), captions)
         except BadSensorDataError:
             return  # The feature node has counted and logged it.
         if self._plain.get_subscription_count():

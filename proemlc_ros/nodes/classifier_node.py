@@ -25,6 +25,7 @@ from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
 from proemlc_ros.nodes.classifier_services import ClassifierServices
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
@@ -55,10 +56,12 @@ class ClassifierNode(LifecycleNode):
         super().__init__('proemlc', **options)
         self._warnings = ThrottledLog(self.get_logger().warning, 0.0)
         self._failures = ThrottledLog(self.get_logger().error, 0.0)
-        self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
-        self._follow_warning_period(self._table.values)
-        # Made in on_configure, released in _close; topics and services only with a classifier.
+        # Made in on_configure, released in _close.
         self._classifier: Classifier | None = None
+        self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters,
+                                     lambda: self._classifier is None)
+        self._follow_warning_period(self._table.values)
+        # Topics and services only with a classifier.
         self._topics: ClassifierTopics | None = None
         self._model_services: ClassifierServices | None = None
         self._jump_handle: Any = None
@@ -193,6 +196,8 @@ class ClassifierNode(LifecycleNode):
             self._topics.check_connections()
         self._diagnostics_publisher.publish(self._diagnostics.message(
             self.get_clock().now().to_msg(), self._state_name, self._classifier))
+        if text := self._diagnostics.memory_warning:
+            self._warnings.log('partial_memory', printable_line(text))
 
     def _follow_warning_period(self, values: SimpleNamespace) -> None:
         self._warnings.period = self._failures.period = values.warning_period
@@ -207,6 +212,10 @@ class ClassifierNode(LifecycleNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the classifier node."""
+    if help_wanted(args):
+        print(help_text('Learns labels from annotations while it classifies feature vectors.',
+                        CLASSIFIER_PARAMETERS))
+        return 0
     return process.run(ClassifierNode, args)
 
 

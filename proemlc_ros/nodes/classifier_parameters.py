@@ -40,6 +40,10 @@ MODEL_PARAMETERS = (
     Declared('threshold_offset', 0.0,
              'Offset added to the threshold; above 0 predicts fewer labels, below 0 more',
              -2.0, 2.0, runtime=True),
+    Declared('partial_memory', _MODEL.partial_memory,
+             'Memory for the matrices that exact learning from partial annotations needs, '
+             'megabytes; labels beyond it are learnt approximately',
+             0.0, 1e6),
     Declared('warmup', 0,
              'Samples from which the hidden layer takes centres and scaling; 0 = automatic',
              0, 1_000_000),

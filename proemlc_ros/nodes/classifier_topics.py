@@ -18,6 +18,9 @@ from std_msgs.msg import Float32MultiArray, Header
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.records import Event, Learnt, StampedVector
 from proemlc_ros.conversions import (
+    ANNOTATION_TYPE,
+    FEATURES_TYPE,
+    PREDICTION_TYPE,
     annotation_message,
     annotation_of,
     event_message,
@@ -56,6 +59,8 @@ _PREDICTIONS_ADVICE = ('Subscribe with best effort (sensor data), or set predict
 _FEATURES_ADVICE = 'Set features_reliability to best_effort, or publish reliably.'
 _ANNOTATIONS_ADVICE = 'Publish annotations reliably.'
 _INPUTS = {'FeatureVector': FeatureVector, 'Float32MultiArray': Float32MultiArray}
+_INPUT_TYPES = {'FeatureVector': FEATURES_TYPE,
+                'Float32MultiArray': 'std_msgs/msg/Float32MultiArray'}
 
 
 class ClassifierTopics:
@@ -92,11 +97,12 @@ class ClassifierTopics:
         self._vision = VisionOutput(self._publisher, offered)
         self._subscribe(values)
         self._checks = [
-            QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
+            QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE,
+                     PREDICTION_TYPE),
             QosCheck(node, self._features.topic_name, self._features.qos, False,
-                     _FEATURES_ADVICE),
+                     _FEATURES_ADVICE, _INPUT_TYPES[values.input_type]),
             QosCheck(node, self._annotations.topic_name, self._annotations.qos, False,
-                     _ANNOTATIONS_ADVICE)]
+                     _ANNOTATIONS_ADVICE, ANNOTATION_TYPE)]
 
     def _subscribe(self, values: SimpleNamespace) -> None:
         asked = _qos(values.features_reliability, values.features_depth)

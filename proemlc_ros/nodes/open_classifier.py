@@ -25,7 +25,7 @@ from proemlc_ros.nodes.blas_threads import limit_blas_threads
 MEGABYTE = 1_000_000
 # Parameters that a model carries in itself, so that a loaded one may differ from them.
 _MODEL_SETTINGS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_links', 'seed',
-                   'forgetting', 'threshold')
+                   'forgetting', 'threshold', 'partial_memory')
 
 
 def model_directory_of(values: SimpleNamespace, node_name: str) -> Path:

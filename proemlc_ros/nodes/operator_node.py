@@ -110,19 +110,23 @@ class OperatorNode(Node):
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def before_prediction(self, stamp: int) -> None:
+    def before_prediction(self, stamp: int, source: str) -> None:
         """Prepare for a prediction; called in the node's thread before the view has it.
 
         Args:
             stamp: of the prediction, in nanoseconds.
+            source: topic that its features were made of; empty: not stated.
         """
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Prepare for a query; see before_prediction."""
 
     def _on_features(self, message: FeatureVector) -> None:
         self.post(self.view.on_vector, stamped_vector_of(message), time.monotonic())
 
     def _on_prediction(self, message: Prediction) -> None:
         prediction = stamped_prediction_of(message)
-        self.before_prediction(prediction.stamp)
+        self.before_prediction(prediction.stamp, prediction.source_topic)
         self.post(self.view.on_prediction, prediction, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
@@ -134,7 +138,9 @@ class OperatorNode(Node):
         self.post(self.view.on_labels, labels)
 
     def _on_query(self, message: LabelQuery) -> None:
-        self.post(self.view.on_query, query_of(message))
+        query = query_of(message)
+        self.before_query(query.vector.stamp, query.vector.source_topic)
+        self.post(self.view.on_query, query)
 
     def _on_learnt(self, message: LabelAnnotation) -> None:
         self.post(self.view.on_learnt, annotation_of(message))

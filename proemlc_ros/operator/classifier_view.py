@@ -87,6 +87,9 @@ class ClassifierView:
 
     Args:
         on_change: called with a ViewPart after each change.
+
+    Attributes:
+        picture_note: why there is no picture, in words; empty: there is one.
     """
 
     on_change: Callable[[ViewPart], None] = lambda part: None
@@ -102,6 +105,7 @@ class ClassifierView:
     streams: StreamMonitor = field(default_factory=StreamMonitor)
     source: SourceState | None = None
     reachable: bool = False
+    picture_note: str = ''
     _kept: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
     _learnt: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
     _actors: dict[EventKind, str] = field(default_factory=dict)
@@ -150,6 +154,12 @@ class ClassifierView:
         if len(self.predictions) > MAX_PREDICTIONS:
             self.predictions.popitem(last=False)
         self.on_change(ViewPart.PREDICTION)
+
+    def note_picture(self, reason: str) -> None:
+        """Note why there is no picture; empty: there is one."""
+        if reason != self.picture_note:
+            self.picture_note = reason
+            self.on_change(ViewPart.HEALTH)
 
     def on_labels(self, labels: LabelState) -> None:
         """Take in the label set."""

@@ -14,6 +14,7 @@ from scipy.linalg import cholesky, lapack
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
 from proemlc_ros.core.solving.blas import Array
@@ -52,15 +53,20 @@ class RadialNeurons(HiddenLayer):
                          else np.ascontiguousarray(whitener, dtype=options.dtype))
 
     @classmethod
-    def draw(cls, options: Options, width: int, samples: Rows | None) -> RadialNeurons:
-        """Draw centres from the samples; as many as there are when they are too few."""
+    def draw(cls, options: Options, width: int, samples: Rows | None,
+             order: Places | None = None) -> RadialNeurons:
+        """Draw centres from the samples; as many as there are when they are too few.
+
+        order: places of the samples that become centres; None: at random.
+        """
         assert samples is not None
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
-        order = centre_order(options.seed, samples.shape[0])
+        by_chance = centre_order(options.seed, samples.shape[0])
+        order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            first = samples[order[:_MEDIAN_OF]]
+            first = samples[by_chance[:_MEDIAN_OF]]
             near = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
             gamma = options.gamma_scale / near._usual_distance(first)
         layer = cls(options, scaling, centres, gamma)
@@ -78,6 +84,13 @@ class RadialNeurons(HiddenLayer):
     def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
         """Return which samples are centres of neurons; leaving one out would not remove those."""
         return np.asarray(self._distances_of(samples).min(axis=1) < _SAME_PLACE)
+
+    def places_of_centres(self, samples: Rows) -> Places:
+        """Return for each neuron the place of the sample that is its centre; -1: none is."""
+        distances = self._distances_of(samples)
+        nearest = distances.argmin(axis=0)
+        there = distances[nearest, np.arange(self.neurons)] < _SAME_PLACE
+        return np.where(there, nearest, -1).astype(np.int64)
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
@@ -165,8 +178,26 @@ class GaussianNeurons(RadialNeurons):
 
 
 @cache
-def _absolute_differences() -> Callable[[Array, Array], Array]:
-    """Return the function that sums absolute differences; imported here, as it takes its time."""
+def absolute_differences() -> Callable[[Array, Array, Array], None]:
+    """Return the function that puts sums of absolute differences of rows to centres into out.
+
+    The compiled one, which is several times as fast, or the plain one where it was not built.
+    """
+    try:
+        from proemlc_ros.core.layer._distances import absolute_differences as compiled
+    except ImportError:
+        return plain_differences
+    return compiled
+
+
+def plain_differences(rows: Array, centres: Array, out: Array) -> None:
+    """Put the sums of absolute differences of rows to centres into out, by SciPy."""
+    out[:] = _cdist()(rows, centres)
+
+
+@cache
+def _cdist() -> Callable[[Array, Array], Array]:
+    """Return SciPy's function for it; imported here, as it takes its time."""
     from scipy.spatial import distance
     try:
         # What cdist calls in the end; its checks take as long as 100 centres do.
@@ -183,14 +214,29 @@ class LaplacianNeurons(RadialNeurons):
                  whitener: Array | None = None) -> None:
         """Take scaled centres (neurons, width), and L^-1."""
         super().__init__(options, scaling, centres, gamma, whitener)
-        self._distances = _absolute_differences()
+        # In double precision always: the time goes into reading, not into the sums.
+        self._places = self.centres.astype(np.float64, copy=False)
         self._columns: tuple[Array, Array, Array] | None = None
         self._changes: Array | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
-        distances: Array = self._distances(scaled, self.centres)
+        distances: Array = np.empty((len(scaled), self.neurons))
+        absolute_differences()(np.ascontiguousarray(scaled, dtype=np.float64), self._places,
+                               distances)
         return distances.astype(self.options.dtype, copy=False)
+
+    def _fill_one(self, neurons: Array, vector: Array) -> None:
+        self._fill(neurons[np.newaxis], vector[np.newaxis])
+
+    def _fill(self, neurons: Array, samples: Rows) -> None:
+        if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
+            super()._fill(neurons, samples)
+            return
+        scaled = np.ascontiguousarray(self.scaling.apply(samples))
+        absolute_differences()(scaled, self._places, neurons)
+        neurons *= -self.gamma
+        np.exp(neurons, out=neurons)
 
     def sparse_distances(self, samples: Rows) -> Array:
         """Return the distances (n, neurons) of raw sparse rows to the centres.

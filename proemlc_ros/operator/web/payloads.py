@@ -20,7 +20,7 @@ from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import doubtful_label, question, shares
 
 # Nanoseconds that a prediction with its picture may be older than one without.
-MAX_LAG = 500_000_000
+MAX_LAG = 2_000_000_000
 # Characters of an activity entry, a query or a diagnostic value; an annotation may name a
 # thousand labels.
 MAX_SHOWN = 500
@@ -135,27 +135,32 @@ class Payloads:
         return self._made[part]
 
     def _shown(self) -> tuple[StampedPrediction | None, CameraPicture | None]:
-        """Return a prediction and the picture that it is about, as new as there are both."""
-        prediction, picture = self.view.prediction, self.pictures.newest
-        if prediction is None or picture is None:
-            return prediction, picture
-        # A prediction may be lost, and a picture come after its prediction: look further back.
-        paired = self.pictures.newest_among(self.view.predictions)
-        if paired is not None and prediction.stamp - paired.stamp < MAX_LAG:
-            return self.view.predictions[paired.stamp], paired
-        return prediction, self.pictures.nearest(prediction.stamp) or picture
+        """Return a prediction and the picture that it is about, as new as there are both.
+
+        Without such a picture it is the newest prediction alone: a picture of another moment would
+        let people teach what they do not see.
+        """
+        prediction = self.view.prediction
+        picture = self.pictures.newest_among(self.view.predictions)
+        if prediction is None or picture is None or (
+                prediction.stamp - picture.stamp > MAX_LAG):
+            return prediction, None
+        return self.view.predictions[picture.stamp], picture
 
     def _prediction(self) -> str | None:
-        prediction, _ = self._shown()
+        prediction, picture = self._shown()
         if prediction is None:
             return None
-        return as_json('prediction', **prediction_content(prediction))
+        return as_json('prediction', **prediction_content(prediction),
+                       picture=picture is not None)
 
     def _picture(self) -> bytes | None:
-        """Return the picture for the page: its stamp, then the JPEG."""
-        _, picture = self._shown()
-        return None if picture is None else (
-            picture.stamp.to_bytes(8, 'big', signed=True) + picture.jpeg)
+        """Return the picture for the page: its stamp, then the JPEG; without one, nothing more."""
+        prediction, picture = self._shown()
+        if prediction is None:
+            return None
+        return prediction.stamp.to_bytes(8, 'big', signed=True) + (
+            b'' if picture is None else picture.jpeg)
 
     def _labels(self) -> str:
         table = self.view.labels
@@ -201,4 +206,4 @@ class Payloads:
                        rate=round(self.view.rate(now), 1), level=health.level,
                        message=short(health.message), operators=self.operators,
                        values=[(short(key), short(value)) for key, value in health.values],
-                       classifier=self.classifier)
+                       classifier=self.classifier, picture=short(self.view.picture_note))
