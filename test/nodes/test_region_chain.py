@@ -4,6 +4,7 @@
 
 import csv
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -50,6 +51,10 @@ def table(number):
     return message, boxes
 
 
+def heard_count(partner, count):
+    return len(partner.heard['learnt']) == count
+
+
 @pytest.mark.slow
 def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifier, tmp_path):
     _, partner = classifier()
@@ -91,10 +96,9 @@ def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifi
             answer = partner.annotate(1.0 + number / 8, [name], region=rounded)
             assert answer.success, answer.message
             taught += 1
-            learnt = partner.spin_until(lambda: (
-                partner.heard['learnt'] if len(partner.heard['learnt']) == taught else []))
-            record.append(annotation_of(learnt[-1]))
-            assert learnt[-1].region == box
+            partner.spin_until(partial(heard_count, partner, taught))
+            record.append(annotation_of(partner.heard['learnt'][-1]))
+            assert partner.heard['learnt'][-1].region == box
     refused = partner.annotate(1.0 + 5 / 8, ['cup'])
     assert not refused.success and '2 regions' in refused.message
     predictions, _ = show(6)

@@ -11,6 +11,7 @@ import './labels.js';
 import './queries.js';
 import './panels.js';
 import './source.js';
+import './regions.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
