@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A behaviour-tree condition: has the classifier seen a label lately?
+"""A behaviour-tree condition: whether the classifier has seen a label lately.
 
 For py_trees, alone or in a py_trees_ros tree, which passes its node to setup():
 

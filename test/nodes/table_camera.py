@@ -15,7 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Image
 
 SIZE = (240, 320)
-THINGS = {'cup': (220, 40, 30), 'plate': (40, 60, 210)}
+THINGS = {'cup': (220, 40, 30), 'plate': (40, 60, 210), 'ball': (240, 240, 235)}
 RADIUS = 26
 
 

@@ -98,6 +98,7 @@ function begin() {
   $('camera').dataset.drawing = 'yes';
   $('draw').setAttribute('aria-pressed', 'true');
   $('boxes').setAttribute('tabindex', '0');
+  $('boxes').removeAttribute('aria-hidden'); // The list of buttons says the rest.
   $('boxes').focus({ preventScroll: true });
   say('Draw a box around one thing: drag over the picture, or use the arrow keys, with Shift for the size; Enter takes it.');
   change('marks');
@@ -108,6 +109,7 @@ function end() {
   delete $('camera').dataset.drawing;
   $('draw').setAttribute('aria-pressed', 'false');
   $('boxes').removeAttribute('tabindex');
+  $('boxes').setAttribute('aria-hidden', 'true');
   change('marks');
 }
 
