@@ -14,13 +14,22 @@ from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.records import Annotation, EventKind, StampedPrediction
+from proemlc_ros.classifier.records import (
+    WHOLE,
+    Annotation,
+    EventKind,
+    Region,
+    StampedPrediction,
+)
 from proemlc_ros.conversions import (
     annotation_message,
     feature_vector_message,
+    new_header,
+    region_message,
     stamped_prediction_of,
 )
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
+from proemlc_ros.msg import RegionArray
 from proemlc_ros.nodes.operator_review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
@@ -55,6 +64,7 @@ class OperatorServices:
     def __init__(self, node: Node, classifier: str, view: ClassifierView) -> None:
         self._view = view
         self._messages = RosMessages()
+        self._regions: Any = None
 
         def client(kind: type, name: str) -> Client:
             return node.create_client(kind, f'{classifier}/{name}')
@@ -119,9 +129,21 @@ class OperatorServices:
             EventKind.LOAD, who, self._load, LoadModel.Request(
                 file_name=file_name, annotator=who))
 
-    async def predict(self, stamp: int) -> StampedPrediction | None:
+    def enable_drawing(self, node: Node, topic: str) -> None:
+        """Let boxes be drawn; the feature node keeps pictures from then on."""
+        self._regions = node.create_publisher(RegionArray, topic, 10)
+
+    async def draw(self, stamp: int, region: Region) -> None:
+        """Have a box of a picture classified; one of no size only keeps the picture for later."""
+        if self._regions is not None:
+            self._regions.publish(RegionArray(
+                header=new_header(self._messages, stamp),
+                regions=[] if region.is_whole else [region_message(self._messages, region)]))
+
+    async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
-        vector = self._view.vectors.find(stamp)
+        vector = (self._view.vectors.find(stamp) if region.is_whole
+                  else self._view.regions.vector(stamp, region))
         if vector is None:
             return None
         request = Predict.Request(features=feature_vector_message(self._messages, vector))

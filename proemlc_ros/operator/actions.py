@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedPrediction
+from proemlc_ros.classifier.records import (
+    WHOLE,
+    Annotation,
+    Event,
+    EventKind,
+    Region,
+    StampedPrediction,
+)
 
 if TYPE_CHECKING:
     from proemlc_ros.operator.review import ReviewActions
@@ -53,8 +60,11 @@ class Actions(Protocol):
         self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
         """Play, pause, step or move the source of the pictures, or put things before it."""
 
-    async def predict(self, stamp: int) -> StampedPrediction | None:
+    async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
+
+    async def draw(self, stamp: int, region: Region) -> None:
+        """Have a box of a picture classified; one of no size only keeps the picture for later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import './panels.js';
 import './source.js';
 import './history.js';
 import './gallery.js';
+import './regions.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };

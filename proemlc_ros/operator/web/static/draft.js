@@ -98,7 +98,8 @@ export async function teach(prediction, labels, absent, complete = restAbsent() 
   // Pressed twice in a hurry must not teach the same vector twice.
   if (sending.has(prediction.stamp)) return null;
   sending.add(prediction.stamp);
-  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...extra });
+  const about = prediction.region ? { region: prediction.region } : {};
+  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...about, ...extra });
   sending.delete(prediction.stamp);
   if (!answer.done) {
     say(answer.message, 'bad');
