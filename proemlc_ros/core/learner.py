@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from proemlc_ros.core.cached_sample import CachedSample
-from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.deciding.decider import Decider
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
+from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
@@ -137,8 +137,9 @@ class Learner:
                     annotation: SampleLabels) -> KeptSample:
         """Return a sample about to be counted as the reservoir keeps it; targets: of outputs."""
         own = self.layer.own_neuron(hidden)
-        return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8), annotation.complete, own,
-                          self.samples if self.options.forgetting < 1.0 else 0, 1)
+        born = self.samples if self.options.forgetting < 1.0 else 0
+        return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8),
+                          annotation.complete, own, born, 1)
 
     def _group_steps(self, hidden: Array, annotation: SampleLabels) -> list[GroupStep]:
         """Return the gains of the groups that a sample informs; none without partial annotations.

@@ -232,7 +232,8 @@ def _count(learner: Learner, hidden: Array, learnt: LearntSamples, checksums: li
     for place in learner.reservoir.accepted(checksums, learner.samples):
         row = hidden[place]
         learner.reservoir.add(KeptSample(
-            checksums[place], row.astype(np.float32), np.where(present[place], 1, -1).astype(np.int8), True,
+            checksums[place], row.astype(np.float32),
+            np.where(present[place], 1, -1).astype(np.int8), True,
             learner.layer.own_neuron(row), 0, 1))
     shown = present.sum(axis=0)
     for place in shown.nonzero()[0].tolist():

@@ -25,10 +25,12 @@ from proemlc_ros.core.prediction import (
     probabilities_of,
 )
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
+from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import NotReadyError
 
 # Rows that are predicted together.
@@ -104,6 +106,20 @@ class ModelReader:
             names = tuple(state.labels.names)
             return Classification((), np.zeros(len(names), state.options.dtype), 1.0, names, 0.0,
                                   0, np.zeros(len(names), np.float32))
+
+    def left_out_scores(self, X: object, labels: list[SampleLabels]) -> Array:
+        """Return the scores (n, labels) of learnt samples, each as if it had not been learnt.
+
+        Args:
+            X: rows as they were learnt.
+            labels: what they were learnt with; all names must be known.
+        """
+        with self._lock:
+            rows = self._check_rows(X)
+            learner = self._state.learner
+            if learner is None:
+                return np.zeros((rows.shape[0], len(self._state.labels)), self.options.dtype)
+            return left_out_scores(learner, rows, labels)
 
     def hidden(self, X: object) -> Array:
         """Return the hidden rows (n, neurons); the layer exists once something was learnt."""

@@ -15,6 +15,7 @@ from proemlc_ros.core.deciding.decision import fit_decision
 from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
 from proemlc_ros.core.rows import Rows, is_sparse, other_form
 from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 
@@ -247,3 +248,15 @@ def evidence_of(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -
         parts.append(left_out(solution, LearntRows(hidden, targets, own, born,
                                                    np.ones_like(born))))
     return LeftOut(*map(np.concatenate, zip(*parts)))
+
+
+def left_out_scores(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> Array:
+    """Return the scores (n, labels) of learnt samples, each as if it had not been learnt."""
+    if not len(annotations):
+        return np.zeros((0, len(learner.labels)))
+    found = evidence_of(learner, rows, annotations)
+    if (found.targets != 0).all():
+        return found.scores
+    # A sample says nothing of the labels that it leaves unknown.
+    outputs = learner.ridge.outputs_of_rows(learner.layer.rows(rows))[:, 1:]
+    return np.where(found.targets == 0, outputs, found.scores)

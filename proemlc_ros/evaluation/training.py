@@ -1,10 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training on bags, in two passes that can be split by bag.
+"""Training on bags, in parts that can be split by bag.
 
-Pass one adds up each bag on its own (HᵀH, HᵀY, Σh); the sums of bags add up to those of all. Pass
-two finds the thresholds from leave-one-out scores, which add up likewise. So the result does not
-depend on how samples are spread over bags, or bags over machines.
+Each bag is added up on its own (HᵀH, HᵀY, Σh, and the samples kept to decide by); the sums of bags
+add up to those of all. The decision is then fitted to leave-one-out scores of the kept samples. So
+the result does not depend on how samples are spread over bags, or bags over machines.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
+from proemlc_ros.evaluation.journal_samples import counts_as_it_stands
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
@@ -128,7 +129,7 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
 
     """
     with bags.open(path) as bag:
-        if bag.of_type(EVENT_TYPE):
+        if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
             return _sums_of_journal(model, bags, bag)
     steps = _steps(bags, path, model)
     sums = model.partial_sums()

@@ -104,8 +104,7 @@ class Decider:
     def settle(self) -> None:
         """Finish the work that has begun; its result still holds only when it is due."""
         if self._work is not None:
-            for self._upcoming in self._work:
-                pass
+            *_, self._upcoming = self._work
             self._work = None
 
     def upcoming(self) -> Decision | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,16 @@ class Decision(NamedTuple):
             return [best] if scores[best] > -np.inf else []
         return sorted(columns, key=values.item, reverse=True) if len(columns) > 1 else columns
 
-    def thresholds(self) -> Array:
-        """Return for each label the score above which it is likely, or predicted."""
+    def thresholds(self, offset: float = 0.0) -> Array:
+        """Return for each label the score above which it is predicted, or likelier than not.
+
+        offset: of the threshold, which is one of scores or of probabilities.
+        """
         if not self.by_probability:
-            return np.full(len(self.calibration.slopes), self.threshold)
-        levels: Array = -self.calibration.offsets / self.calibration.slopes
+            return np.full(self.labels, self.threshold + offset)
+        level = min(max(EVEN + offset, 1e-6), 1.0 - 1e-6)
+        levels: Array = ((math.log(level / (1.0 - level)) - self.calibration.offsets)
+                         / self.calibration.slopes)
         return levels
 
     @property

@@ -14,6 +14,7 @@ from scipy.linalg import cholesky, lapack, solve_triangular
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
 from proemlc_ros.core.solving.blas import Array
@@ -22,6 +23,8 @@ from proemlc_ros.core.solving.blas import Array
 _JITTER = 1e-8
 # What rounding may take from the answer of a neuron to the sample that is its centre.
 _SAME_PLACE = 1e-6
+# Distances that rounding may leave between them.
+_SAME_DISTANCE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
 # Below so many samples their distances are joined by that many distances to the same values in
@@ -63,17 +66,22 @@ class RadialNeurons(HiddenLayer):
                          else np.ascontiguousarray(whitener, dtype=options.dtype))
 
     @classmethod
-    def draw(cls, options: Options, width: int, samples: Rows | None) -> RadialNeurons:
-        """Draw centres from the samples; as many as there are when they are too few."""
+    def draw(cls, options: Options, width: int, samples: Rows | None,
+             order: Places | None = None) -> RadialNeurons:
+        """Draw centres from the samples; as many as there are when they are too few.
+
+        order: places of the samples that become centres; None: at random.
+        """
         assert samples is not None
         provisional = samples.shape[0] < options.warmup_samples
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
-        order = centre_order(options.seed, samples.shape[0])
+        by_chance = centre_order(options.seed, samples.shape[0])
+        order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
             gamma = options.gamma_scale / cls._usual_distance(
-                options, scaling, samples[order[:_MEDIAN_OF]], provisional)
+                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -94,6 +102,13 @@ class RadialNeurons(HiddenLayer):
             answers = self._unwhiten(answers)
         place = int(answers.argmax())
         return place if answers[place] > 1.0 - _SAME_PLACE else -1
+
+    def places_of_centres(self, samples: Rows) -> Places:
+        """Return for each neuron the place of the sample that is its centre; -1: none is."""
+        distances = self._distances_of(samples)
+        nearest = distances.argmin(axis=0)
+        there = distances[nearest, np.arange(self.neurons)] < _SAME_DISTANCE
+        return np.where(there, nearest, -1).astype(np.int64)
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
@@ -197,8 +212,26 @@ class GaussianNeurons(RadialNeurons):
 
 
 @cache
-def _absolute_differences() -> Callable[[Array, Array], Array]:
-    """Return the function that sums absolute differences; imported here, as it takes its time."""
+def absolute_differences() -> Callable[[Array, Array, Array], None]:
+    """Return the function that puts sums of absolute differences of rows to centres into out.
+
+    The compiled one, which is several times as fast, or the plain one where it was not built.
+    """
+    try:
+        from proemlc_ros.core.layer._distances import absolute_differences as compiled
+    except ImportError:
+        return plain_differences
+    return compiled
+
+
+def plain_differences(rows: Array, centres: Array, out: Array) -> None:
+    """Put the sums of absolute differences of rows to centres into out, by SciPy."""
+    out[:] = _cdist()(rows, centres)
+
+
+@cache
+def _cdist() -> Callable[[Array, Array], Array]:
+    """Return SciPy's function for it; imported here, as it takes its time."""
     from scipy.spatial import distance
     try:
         # What cdist calls in the end; its checks take as long as 100 centres do.
@@ -215,14 +248,29 @@ class LaplacianNeurons(RadialNeurons):
                  whitener: Array | None = None) -> None:
         """Take scaled centres (neurons, width), and L^-1."""
         super().__init__(options, scaling, centres, gamma, whitener)
-        self._distances = _absolute_differences()
+        # In double precision always: the time goes into reading, not into the sums.
+        self._places = self.centres.astype(np.float64, copy=False)
         self._columns: tuple[Array, Array, Array] | None = None
         self._changes: Array | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
-        distances: Array = self._distances(scaled, self.centres)
+        distances: Array = np.empty((len(scaled), self.neurons))
+        absolute_differences()(np.ascontiguousarray(scaled, dtype=np.float64), self._places,
+                               distances)
         return distances.astype(self.options.dtype, copy=False)
+
+    def _fill_one(self, neurons: Array, vector: Array) -> None:
+        self._fill(neurons[np.newaxis], vector[np.newaxis])
+
+    def _fill(self, neurons: Array, samples: Rows) -> None:
+        if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
+            super()._fill(neurons, samples)
+            return
+        scaled = np.ascontiguousarray(self.scaling.apply(samples))
+        absolute_differences()(scaled, self._places, neurons)
+        neurons *= -self.gamma
+        np.exp(neurons, out=neurons)
 
     def sparse_distances(self, samples: Rows) -> Array:
         """Return the distances (n, neurons) of raw sparse rows to the centres.

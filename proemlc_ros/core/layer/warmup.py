@@ -17,8 +17,8 @@ class WarmUp:
     """Keeps the first samples until the layer is fixed.
 
     Until then a provisional layer is drawn from the first 1, 2, 3 … 64, 128, 256 … samples and all
-    of them are learnt again, so that at any time the model is what it would be had its layer been there from
-    the start, however the samples were divided into chunks.
+    of them are learnt again, so that at any time the model is what it would be had its layer been
+    there from the start, however the samples were divided into chunks.
     """
 
     def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
