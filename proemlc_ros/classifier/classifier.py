@@ -307,5 +307,5 @@ class Classifier:
         if error is not None:
             self.statistics.reject(cause_of(error))
             return
-        self.queries.settle(future.result().annotation.stamp)
+        self.queries.learnt(future.result().annotation)
         self.snapshots.consider()
