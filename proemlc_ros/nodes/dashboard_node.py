@@ -46,6 +46,8 @@ PARAMETERS = (
     Declared('picture_tolerance', 0.0, 'seconds that a picture may be older or newer than the '
              'prediction beside it; above 0 only for features of another sensor', 0.0, 3600.0),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
+    Declared('regions_topic', 'features/regions',
+             'topic of boxes that are drawn on the page, for the feature node'),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
     Declared('burst_rate', 10.0, "samples per second while a label's key is held down", 0.5, 30),
     Declared('near_copy', 0.02, 'distance below which a sample of a burst is a near copy and left '
@@ -74,6 +76,7 @@ class DashboardNode(OperatorNode):
         super().__init__('dashboard', PARAMETERS, **node_options)
         settings = self.settings
         self.pictures = PictureCache()
+        self.actions.enable_drawing(self, settings.regions_topic)
         self.tls = tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(

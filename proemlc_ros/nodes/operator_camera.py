@@ -112,7 +112,8 @@ class Camera:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
             self._note(f'The pictures of {shown(self._topic)} cannot be shown: {error}')
             return
-        self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side)))
+        height, width = pixels.shape[:2]
+        self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side), (width, height)))
 
     def _check(self) -> None:
         """Follow the publishers of the topic, and say what is missing."""
