@@ -174,6 +174,7 @@ class ClassifierTopics:
 
     def publish_event(self, event: Event) -> None:
         """Publish a change of the model, and the labels after it."""
+        self._classifier.matcher.objects.clear()
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
 
