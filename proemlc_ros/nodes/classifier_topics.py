@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Event, Learnt, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     FEATURES_TYPE,
@@ -95,6 +95,7 @@ class ClassifierTopics:
         self._learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
         self._vision = VisionOutput(self._publisher, offered)
+        classifier.renewals.on_change = self._on_renewed
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE,
@@ -177,6 +178,11 @@ class ClassifierTopics:
         self._classifier.matcher.objects.clear()
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
+
+    def _on_renewed(self, change: ModelChange) -> None:
+        self._node.get_logger().info(f'The model was {change.message}')
+        if change.event is not None:
+            self.publish_event(change.event)
 
     def publish_labels(self) -> None:
         """Publish the labels as they are now."""

@@ -9,7 +9,6 @@ import itertools
 import os
 import ssl
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +96,8 @@ class DashboardNode(OperatorNode):
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
             lambda picture: self.post(self._on_picture, picture),
             lambda reason: self.post(self.view.note_picture, reason), settings.picture_tolerance)
+        self._camera.heard = lambda now: self.post(
+            self.view.streams.note, ChainPart.CAMERA, now)
 
     def before_prediction(self, stamp: int, source: str) -> None:
         """Show the picture that the prediction is about."""
@@ -108,7 +109,6 @@ class DashboardNode(OperatorNode):
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
-        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
         if self.view.prediction is None:
             self.dashboard.changed(ViewPart.PICTURE)
         if picture.stamp in self.view.predictions:  # Which came first, this time.
@@ -131,7 +131,6 @@ class DashboardNode(OperatorNode):
         self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
         if self.tls is None and not is_loopback(address):
             self.get_logger().warning(NOT_ENCRYPTED)
-
 
     async def keep(self) -> None:
         """Keep what outlives a restart, and drop queries that the model has become sure of."""

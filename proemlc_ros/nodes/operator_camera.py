@@ -59,6 +59,8 @@ class Camera:
         self._max_side = max_side
         self._give = give
         self._note = note
+        # Called with the time of each image, whether it is shown or not.
+        self.heard: Callable[[float], None] = lambda now: None
         self._subscription: MatchedSubscription | None = None
         self._kind = ''
         self._pairs = PicturePairs(round(tolerance * 1e9))
@@ -136,6 +138,7 @@ class Camera:
 
     def _on_image(self, message: Any) -> None:
         self._received = time.monotonic()
+        self.heard(self._received)
         stamp = stamp_of(message.header)
         waited = self._pairs.add_picture(stamp, message, len(message.data))
         if waited is not None:

@@ -30,6 +30,7 @@ from proemlc_ros.conversions import (
 )
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.msg import RegionArray
+from proemlc_ros.nodes.operator_review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection
@@ -76,6 +77,7 @@ class OperatorServices:
         self._load = client(LoadModel, 'load_model')
         self._predict = client(Predict, 'predict')
         self._source = node.create_client(ControlSource, 'source/control')
+        self.review = OperatorReview(node, classifier, self._call)
 
     @property
     def ready(self) -> bool:
@@ -104,16 +106,18 @@ class OperatorServices:
     async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
         """Rename a label."""
         return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
-            label=label, new_label=new_label))
+            label=label, new_label=new_label, annotator=who))
 
     async def remove(self, who: str, label: str) -> ActionResult:
         """Remove a label and what was learnt of it."""
         return await self._change(
-            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(label=label))
+            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(
+                label=label, annotator=who))
 
-    async def save(self, who: str, file_name: str) -> ActionResult:
+    async def save(self, who: str, file_name: str, keep_existing: bool = False) -> ActionResult:
         """Write the model to a file."""
-        response = await self._call(self._save, SaveModel.Request(file_name=file_name))
+        response = await self._call(self._save, SaveModel.Request(
+            file_name=file_name, keep_existing=keep_existing))
         if response.success:
             # Saving does not change the model, so the classifier publishes no event.
             self._view.note(who, 'saved the model')
@@ -122,7 +126,8 @@ class OperatorServices:
     async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
         return await self._change(
-            EventKind.LOAD, who, self._load, LoadModel.Request(file_name=file_name))
+            EventKind.LOAD, who, self._load, LoadModel.Request(
+                file_name=file_name, annotator=who))
 
     def enable_drawing(self, node: Node, topic: str) -> None:
         """Let boxes be drawn; the feature node keeps pictures from then on."""

@@ -232,8 +232,9 @@ class ClassifierView:
 
     def on_event(self, event: Event) -> None:
         """Note a change of the model."""
-        self.note(self._actors.pop(event.kind, ''), describe_event(event))
-        if event.kind in (EventKind.RENAME, EventKind.REMOVE):
+        actor = self._actors.pop(event.kind, '')
+        self.note(event.annotator or actor, describe_event(event))
+        if event.kind in (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS):
             self.progress.rename(event.label, event.new_label)
             self._retire(event.label)
         elif event.kind in (EventKind.RESET, EventKind.LOAD):

@@ -28,7 +28,7 @@ MAX_SHOWN = 500
 Warn = Callable[[str, str], None]
 
 
-def as_json(kind: str, **content: Any) -> str:
+def as_json(kind: str, /, **content: Any) -> str:
     """Return one message to the page: always valid JSON, and valid UTF-8.
 
     A number that is not finite becomes null; a browser would reject the whole message.

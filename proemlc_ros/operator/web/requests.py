@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from proemlc_ros.classifier.records import WHOLE, Annotation, Region
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
-from proemlc_ros.operator.actions import ActionResult, Actions
+from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.burst import NearCopies, burst_request
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.draft import annotation_at
@@ -26,6 +26,7 @@ from proemlc_ros.operator.web.request_fields import (
     stamp,
     text,
 )
+from proemlc_ros.operator.web.review_requests import ReviewRequests, reply_of
 
 # Characters of an operator's name.
 MAX_NAME = 40
@@ -59,6 +60,7 @@ class Requests:
             'rename': self._rename, 'remove': self._remove, 'save': self._save,
             'load': self._load, 'similar': self._similar, 'skip': self._skip,
             'name': self._name, 'source': self._source, 'draw': self._draw,
+            **ReviewRequests(actions.review, lambda: self.who).known,
         }
 
     async def answer(self, request: object) -> Content:
@@ -144,7 +146,8 @@ class Requests:
         return reply_of(await self._actions.remove(self.who, text(request, 'label')))
 
     async def _save(self, request: Content) -> Content:
-        return reply_of(await self._actions.save(self.who, text(request, 'file_name')))
+        keep = flag(request, 'keep_existing') if 'keep_existing' in request else False
+        return reply_of(await self._actions.save(self.who, text(request, 'file_name'), keep))
 
     async def _load(self, request: Content) -> Content:
         return reply_of(await self._actions.load(self.who, text(request, 'file_name')))
@@ -165,11 +168,6 @@ class Requests:
     async def _name(self, request: Content) -> Content:
         self.who = text(request, 'who').strip()[:MAX_NAME].rstrip() or self._nameless
         return {'done': True, 'message': ''}
-
-
-def reply_of(result: ActionResult) -> Content:
-    """Return an action's result for JSON."""
-    return {'done': result.done, 'message': result.message}
 
 
 class BurstRequests:

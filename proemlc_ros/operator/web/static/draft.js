@@ -117,12 +117,6 @@ function nowSees(prediction) {
   return ` Now seen as ${prediction.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
 }
 
-export async function undo() {
-  const seen = state.activity.at(-1)?.number ?? 0;
-  const answer = await ask('undo', { seen });
-  say(answer.message, answer.done ? 'good' : 'bad');
-}
-
 export function drawBar() {
   const held = state.held;
   const marked = held?.marks.size ?? 0;
@@ -141,7 +135,6 @@ export function start() {
   $('hold').onclick = () => (state.held ? release() : hold());
   $('teach').onclick = teachMarks;
   $('none').onclick = teachNone;
-  $('undo').onclick = undo;
   document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
   on('marks prediction', drawBar);
   drawBar();
