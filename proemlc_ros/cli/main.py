@@ -24,6 +24,7 @@ COMMANDS = {
     'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
+    'export': 'write a taught model as ONNX, for programs without this package',
     'sign': 'sign model files with the key of a fleet',
     'backbone': 'install networks for deep features, and show those installed',
     'journal': 'check, repair, back up and compact what a classifier has learnt',

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -80,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
     show(f'Source:   {kind} {path}'.rstrip())
     show(f'Features: {features}')
     show(f'Model:    {folder / MODEL_FOLDER}   (kept; the same command goes on with it)')
+    # Whoever ends this program ends its nodes with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
         if kind != 'topic':
             stack.enter_context(own_domain())

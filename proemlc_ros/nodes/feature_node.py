@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,12 @@ from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
+from proemlc_ros.nodes.annotated_images import AnnotatedImages
 from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
 from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
@@ -62,13 +64,18 @@ class FeatureNode(Node):
             self._pipeline, self.get_fully_qualified_name())
         self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
         # Reliable, since that serves subscribers of both kinds.
-        self._publisher = self.create_publisher(FeatureVector, FEATURES_TOPIC, QUEUE)
+        self._publisher = self.create_publisher(
+            FeatureVector, FEATURES_TOPIC, max(QUEUE, 2 * self._pipeline.regions.most))
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._subscriptions_of: dict[str, MatchedSubscription] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
         # The first sensor leads: the vectors have its stamps.
         self._source = self._topic(self._pipeline.sensors[0].name)
+        self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._annotated = AnnotatedImages(
+            self, self._pipeline.sensors, self._publisher.topic_name.rpartition('/')[0])
+        self._regions.check()
         self.create_timer(1.0, self._report)
         self.get_logger().info(
             f'{self._pipeline.extractor} from '
@@ -95,11 +102,16 @@ class FeatureNode(Node):
         return self._subscriptions_of[name].topic_name
 
     def _on_message(self, name: str, message: Any) -> None:
+        self._annotated.add(name, message)
         try:
             samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
         except BadSensorDataError as error:
             self._warnings.log((name, error.cause), f'{self._topic(name)}: {error}')
             return
+        self._publish(samples)
+        self._regions.note_rejects()
+
+    def _publish(self, samples: Sequence[FeatureSample]) -> None:
         for sample in samples:
             self._publisher.publish(feature_message(sample, self._source))
             self._diagnostics.published.count()
@@ -115,6 +127,8 @@ class FeatureNode(Node):
 
     def _report(self) -> None:
         """Publish diagnostics, and warn of topics with another type than expected."""
+        self._regions.check()
+        self._annotated.check()
         for sensor in self._pipeline.sensors:
             self._subscriptions_of[sensor.name].check()
             publishers = self.get_publishers_info_by_topic(self._topic(sensor.name))
@@ -169,6 +183,8 @@ class FeatureDiagnostics:
                 values[f'{name}: nothing near in time'] = str(count)
         for (name, cause), count in sorted(self._pipeline.rejected.items()):
             values[f'{name}: rejected, {cause}'] = str(count)
+        for cause, count in sorted(self._pipeline.regions.rejected.items()):
+            values[f'regions: rejected, {cause}'] = str(count)
         level, message = self._summary()
         return DiagnosticStatus(
             level=level, name=f'{self._node_name.lstrip("/")}: features', message=message,
@@ -176,12 +192,13 @@ class FeatureDiagnostics:
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
     def _summary(self) -> tuple[bytes, str]:
-        rejects = sum(self._pipeline.rejected.values())
+        rejects = (sum(self._pipeline.rejected.values())
+                   + sum(self._pipeline.regions.rejected.values()))
         new_rejects = rejects - self._last_rejects
         self._last_rejects = rejects
         problems = [*self.incompatible.values(), *self._problems.values()]
         if new_rejects:
-            problems.append(f'{new_rejects} messages rejected')
+            problems.append(f'{new_rejects} messages or regions rejected')
         quiet = self._silence.seconds(self.published.total)
         if quiet >= QUIET:
             problems.append(f'no features for {quiet:.0f} s')
@@ -197,7 +214,8 @@ def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
         sample: from the pipeline.
         source: full name of the topic of the leading sensor, whose stamp it has.
     """
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source,
+                           sample.region, sample.region_count)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 

@@ -17,7 +17,7 @@ from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
 from proemlc_ros.classifier.settings_file import write_settings
 from proemlc_ros.classifier.validation import Limits
-from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.classifier.versioned_model import VersionedModel, renewed_at_of
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
@@ -30,6 +30,8 @@ _MODEL_SETTINGS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_link
                    'forgetting', 'threshold', 'partial_memory')
 # Values of those that follow the features which are learnt first.
 _AUTOMATIC = {'hidden_size': 0, 'ridge': 0.0, 'activation': 'auto', 'scaling': 'auto'}
+# Those of them that a renewal keeps.
+_OWNER_SETTINGS = ('seed', 'forgetting', 'threshold', 'partial_memory')
 
 
 def model_directory_of(values: SimpleNamespace, node_name: str) -> Path:
@@ -132,7 +134,8 @@ def _differences(learner: ProEMLC, values: SimpleNamespace) -> list[str]:
     return [f'parameter {name} is {value!r}, but the resumed model was made with '
             f'{getattr(learner.options, name)!r} and keeps it; reset to change it'
             for name, value in given_settings(values).items()
-            if value != getattr(learner.options, name)]
+            if (name in _OWNER_SETTINGS or not renewed_at_of(learner))
+            and value != getattr(learner.options, name)]
 
 
 def apply_parameters(classifier: Classifier, values: SimpleNamespace) -> None:
@@ -156,5 +159,7 @@ def apply_parameters(classifier: Classifier, values: SimpleNamespace) -> None:
     queries.novelty = values.query_novelty
     queries.margin = values.query_margin
     queries.rate = values.query_rate
+    classifier.renewals.policy.mode = values.renewal
+    classifier.renewals.most = values.renewal_hidden_size
     classifier.snapshots.every = values.snapshot_every
     classifier.snapshots.period = values.snapshot_period

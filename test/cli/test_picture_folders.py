@@ -12,7 +12,7 @@ from proemlc_ros.bags.picture_files import natural_key
 from proemlc_ros.bags.picture_labels import read_picture_labels
 from proemlc_ros.bags.picture_sources import open_source
 from proemlc_ros.cli.main import main
-from proemlc_ros.errors import DataSetError
+from proemlc_ros.errors import BagError, DataSetError
 
 COLOURS = {'red': (0, 0, 255), 'green': (0, 255, 0), 'blue': (255, 0, 0)}
 
@@ -126,11 +126,14 @@ def test_sources_go_back_and_forth(folders, tmp_path):
     assert [round(float(source.read(place).mean()) / 20) for place in (9, 2, 3)] == [9, 2, 3]
 
 
-def test_pictures_of_a_bag_to_go_back_and_forth_in(shared):
-    source = open_source('bag', str(shared / 'bags' / 'klintan_sample' / 'sample.db3'), 320)
-    assert source.count > 1 and source.rate > 0
-    last = source.read(source.count - 1)
-    assert max(last.shape) == 320 and source.name(0) == '0.0 s'
+def test_pictures_of_a_bag(shared):
+    bag = str(shared / 'bags' / 'klintan_sample' / 'sample.db3')
+    with pytest.raises(BagError, match='/image, /image/compressed.*--topic'):
+        open_source('bag', bag, 320)
+    for topic in ('/image', '/image/compressed'):
+        source = open_source('bag', bag, 320, topic)
+        assert source.count == 1 and max(source.read(0).shape) == 320
+        assert source.name(0) == '0.0 s'
 
 
 def test_numbers_in_names_are_numbers(tmp_path):

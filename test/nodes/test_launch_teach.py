@@ -103,7 +103,7 @@ def test_each_page_shows_its_own_robot(ros):
 
 RUN = """
 import sys
-from launch import LaunchDescription
+from launch import LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 

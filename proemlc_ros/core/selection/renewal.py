@@ -28,6 +28,7 @@ from proemlc_ros.core.selection.near_copies import find_bursts
 from proemlc_ros.core.selection.result import Point
 from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
 from proemlc_ros.core.thresholds import Thresholds
+from proemlc_ros.core.unlearning import checksums_of_rows
 from proemlc_ros.errors import EmptyInputError
 
 # Settings that the owner of a model decides on; a renewal keeps them.
@@ -106,7 +107,11 @@ def _bursts(rows: Rows, annotations: Sequence[SampleLabels], names: Sequence[str
             seed: int) -> LabelledSamples:
     """Return one sample for each burst; of very many bursts some, drawn at random."""
     bursts = find_bursts(rows, annotations)
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(bursts.places))[:_MOST_BURSTS])
+    # By their content, so that what is drawn by chance does not depend on the order.
+    order = np.argsort(checksums_of_rows(rows[bursts.places], [True] * len(bursts.places)),
+                       kind='stable')
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(order))[:_MOST_BURSTS])
+    drawn = order[drawn]
     places = bursts.places[drawn]
     some = [annotations[place] for place in places]
     columns = {name: column for column, name in enumerate(names)}
