@@ -79,3 +79,14 @@ def test_resuming_and_undoing_keep_what_the_first_sample_settled(open_in):
     classifier = open_in()
     assert classifier.durable.model.learner.options == settled
     classifier.close()
+
+
+def test_learning_again_settles_alike(open_in):
+    classifier = open_in()
+    durable = classifier.durable
+    learnt = durable.learn([annotation(1, DEEP), annotation(2, DEEP, 'robot'),
+                            annotation(3, DEEP, 'fork')])
+    settled = durable.model.learner.options
+    again = durable.corrections.without(learnt[0].number)
+    assert again.options == settled and again.samples == 2
+    classifier.close()
