@@ -5,8 +5,8 @@ Camera to prediction over DDS with deep features, beside the bare network on one
 
 Run:  ./proemlc run python benchmarks/deep_chain.py [--rounds N]
 
-The installed network (proemlc backbone install) runs on one thread: alone, in a loop on a picture that
-is ready for it; and in the feature node, whose vectors a taught classifier node predicts, with
+The installed network (proemlc backbone install) runs on one thread: alone, in a loop on a picture
+that is ready for it; and in the feature node, whose vectors a taught classifier node predicts, with
 two pictures on their way. Both in turns, so that the load of the machine meets both alike. The
 processor time does not depend on that load.
 """
@@ -109,9 +109,10 @@ def chain_rate(camera: Camera, pids: dict[str, int], seconds: float) -> list[flo
 
 def report(bare: np.ndarray, chain: np.ndarray) -> None:
     """Print the medians of all rounds."""
-    print(f'bare network, one thread: {bare[0]:.1f} pictures/s, {1e3 * bare[1]:.1f} ms of processor '
-          'time per picture')
-    print(f'camera to prediction over DDS: {chain[0]:.1f} pictures/s, ratio {chain[0] / bare[0]:.2f}')
+    print(f'bare network, one thread: {bare[0]:.1f} pictures/s, {1e3 * bare[1]:.1f} ms of '
+          'processor time per picture')
+    print(f'camera to prediction over DDS: {chain[0]:.1f} pictures/s, '
+          f'ratio {chain[0] / bare[0]:.2f}')
     print(f'  processor time per picture: feature node {1e3 * chain[1]:.1f} ms (bare network / '
           f'feature node {bare[1] / chain[1]:.2f}), classifier node {1e3 * chain[2]:.1f} ms')
 

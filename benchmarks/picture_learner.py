@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks/pictures.py teaches: the classifier as its node opens it, or running over DDS."""
+"""What benchmarks/pictures.py teaches: the classifier as its node opens it, or over DDS."""
 
 from __future__ import annotations
 
