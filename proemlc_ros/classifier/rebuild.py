@@ -155,6 +155,7 @@ def _replay(durable: DurableModel, learner: ProEMLC, entries: Iterable[EntryProt
         record = entry.record
         if isinstance(record, Annotation):
             if entry.number not in left_out:
+                learner = durable.model.fitted(learner, record.extractor)
                 with suppress(ProEMLCError):  # Rejected as it was the first time.
                     learner.learn(record.matched_features, accepted_labels(record))
         elif record is None:

@@ -85,6 +85,8 @@ class Replay:
                 self._flush()
                 self._apply(entry)
         self._flush()
+        # What may be left are pictures, which a model does not hold.
+        durable.position = max(durable.position, durable.journal.last_number)
         if self._lost_renewal is not None:
             self._report.rejections.append(self._lost_renewal)
 

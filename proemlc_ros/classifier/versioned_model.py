@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from proemlc_ros.classifier.profiles import is_automatic
 from proemlc_ros.classifier.records import Annotation, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
@@ -48,10 +49,13 @@ class VersionedModel:
         learner: the Pro-EMLC model.
         undo_depth: annotations that can be undone.
         window: annotations over which the rolling Hamming loss looks back.
+        fitted: returns the learner for a sample of an extractor, given the present one.
     """
 
-    def __init__(self, learner: ProEMLC, undo_depth: int = 100, window: int = 200) -> None:
+    def __init__(self, learner: ProEMLC, undo_depth: int = 100, window: int = 200,
+                 fitted: Callable[[ProEMLC, str], ProEMLC] = lambda learner, _: learner) -> None:
         self.learner = learner
+        self.fitted = fitted
         self.extractor = extractor_of(learner)
         # Added to the threshold that the learner has found: above 0 predicts fewer labels.
         self.threshold_offset = 0.0
@@ -106,6 +110,7 @@ class VersionedModel:
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
+        self.learner = self.fitted(self.learner, annotation.extractor)
         known = self.learner.labels
         features = annotation.matched_features
         found = self.learner.classify(features)
@@ -130,6 +135,8 @@ class VersionedModel:
         Raises:
             ProEMLCError, ValueError: the learner rejects one of them and is as before.
         """
+        if annotations:
+            self.learner = self.fitted(self.learner, annotations[0].extractor)
         names = list(self.learner.labels)
         known = set(names)
         self.learner.learn(np.array([annotation.matched_features for annotation in annotations]),
@@ -227,8 +234,8 @@ class VersionedModel:
     def to_extra(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner, as plain values."""
         return {'extractor': self.extractor, 'label_set_version': self._follow_labels(),
-                'renewed_at': self.renewed_at,
-                'lessons': self.undo_stack.to_json()}
+                'lessons': self.undo_stack.to_json(), 'automatic': is_automatic(self.learner),
+                'renewed_at': self.renewed_at}
 
     def raise_version(self, at_least: int) -> None:
         """Go on counting versions where an earlier run stopped."""

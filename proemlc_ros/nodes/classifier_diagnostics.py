@@ -12,6 +12,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.renewal.background import Renewals
+from proemlc_ros.classifier.statistics import Silence
+
+# Seconds without feature vectors after which something is wrong.
+QUIET = 5.0
 
 
 class ClassifierDiagnostics:
@@ -27,6 +31,10 @@ class ClassifierDiagnostics:
         self._node_name = node_name
         self._rejected = 0
         self._lost = 0
+        self._approximate = 0
+        # What to log: labels that are learnt approximately from now on; empty: none.
+        self.memory_warning = ''
+        self._silence = Silence()
 
     def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
@@ -41,6 +49,10 @@ class ClassifierDiagnostics:
         status.level, status.message = DiagnosticStatus.OK, state
         if classifier is not None:
             values += self._values(classifier)
+            quiet = self._silence.seconds(classifier.statistics.features.total)
+            if state == 'active' and quiet >= QUIET:
+                status.level = DiagnosticStatus.WARN
+                status.message = f'active, but no feature vectors for {quiet:.0f} s'
             self._warn_of_new(status, classifier)
             if problem := classifier.durable.journal.problem:
                 status.level = DiagnosticStatus.ERROR
@@ -56,6 +68,14 @@ class ClassifierDiagnostics:
         news = [f'{count} {what} in the last second'
                 for count, what in ((rejected - self._rejected, 'messages rejected'),
                                     (lost - self._lost, 'annotations lost')) if count > 0]
+        names = classifier.durable.model.learner.approximate_labels
+        self.memory_warning = ''
+        if len(names) > self._approximate:
+            self.memory_warning = (
+                f'partial_memory is full: {len(names)} labels, known in other samples than the '
+                f'rest, are learnt approximately ({", ".join(names)[:200]})')
+            news.append(self.memory_warning)
+        self._approximate = len(names)
         if news:
             status.level, status.message = DiagnosticStatus.WARN, ', '.join(news)
         self._rejected, self._lost = rejected, lost
@@ -76,6 +96,8 @@ class ClassifierDiagnostics:
         loss = model.hamming.loss
         yield 'Rolling Hamming loss', _number(math.nan if loss is None else loss, digits=4)
         yield 'Model memory (MB)', f'{learner.memory_bytes / 1e6:.1f}'
+        yield 'Matrices', str(learner.matrices)
+        yield 'Approximate labels', str(len(learner.approximate_labels))
         yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
         yield 'Renewal', _renewal(classifier.renewals)
         yield 'Buffered vectors', str(len(classifier.matcher.buffer))

@@ -14,19 +14,20 @@ INPUT_TYPES = ('FeatureVector', 'Float32MultiArray')
 _MODEL = Options()
 
 MODEL_PARAMETERS = (
-    Declared('hidden_size', _MODEL.hidden_size,
-             'Hidden neurons; more fit better and cost more time and memory',
-             1, 20_000),
-    Declared('ridge', _MODEL.ridge,
-             'Ridge penalty; larger gives smoother scores',
-             1e-12, 1e12),
-    Declared('activation', _MODEL.activation,
+    Declared('hidden_size', 0,
+             'Hidden neurons; more fit better and cost more time and memory; 0 = fitting the '
+             'features',
+             0, 20_000),
+    Declared('ridge', 0.0,
+             'Ridge penalty; larger gives smoother scores; 0 = fitting the features',
+             0.0, 1e12),
+    Declared('activation', 'auto',
              'Activation function of the hidden neurons; the radial ones (rbf, laplacian) take'
-             ' their centres from the first samples',
-             choices=(*ACTIVATIONS, *RADIAL)),
-    Declared('scaling', _MODEL.scaling,
-             'Scaling of the feature values before the hidden layer',
-             choices=SCALINGS),
+             ' their centres from the first samples; auto = fitting the features',
+             choices=('auto', *ACTIVATIONS, *RADIAL)),
+    Declared('scaling', 'auto',
+             'Scaling of the feature values before the hidden layer; auto = fitting the features',
+             choices=('auto', *SCALINGS)),
     Declared('direct_links', _MODEL.direct_links,
              'Direct links from the features to the outputs, beside the hidden layer'),
     Declared('seed', _MODEL.seed,
@@ -41,6 +42,10 @@ MODEL_PARAMETERS = (
     Declared('threshold_offset', 0.0,
              'Offset added to the threshold; above 0 predicts fewer labels, below 0 more',
              -2.0, 2.0, runtime=True),
+    Declared('partial_memory', _MODEL.partial_memory,
+             'Memory for the matrices that exact learning from partial annotations needs, '
+             'megabytes; labels beyond it are learnt approximately',
+             0.0, 1e6),
     Declared('warmup', 0,
              'Samples from which the hidden layer takes centres and scaling; 0 = automatic',
              0, 1_000_000),
@@ -97,6 +102,23 @@ FILE_PARAMETERS = (
     Declared('undo_depth', 100,
              'Annotations that can be undone',
              1, 100_000),
+)
+
+PICTURE_PARAMETERS = (
+    Declared('keep_pictures', True,
+             'Keep with each annotation the picture that it is about, in the journal'),
+    Declared('picture_topic', '',
+             'Topic of these pictures, raw or compressed; empty = the one that the feature '
+             'vectors name'),
+    Declared('picture_size', 320,
+             'Longest side of a kept picture, pixels; larger ones are scaled down',
+             16, 8192),
+    Declared('picture_quality', 80,
+             'JPEG quality of a kept picture, 1 to 100',
+             1, 100),
+    Declared('picture_buffer_mb', 64,
+             'Memory for pictures that may be annotated, megabytes',
+             1, 65_536),
 )
 
 TOPIC_PARAMETERS = (
@@ -179,6 +201,7 @@ REPORT_PARAMETERS = (
              0.0, 3600.0, runtime=True),
 )
 
-CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *TOPIC_PARAMETERS,
+CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *PICTURE_PARAMETERS,
+                         *TOPIC_PARAMETERS,
                          *MATCHING_PARAMETERS, *LIMIT_PARAMETERS, *QUERY_PARAMETERS,
                          *REPORT_PARAMETERS)

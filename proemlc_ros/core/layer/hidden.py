@@ -41,11 +41,10 @@ class HiddenLayer:
 
     def row(self, vector: Array) -> Array:
         """Return the hidden row of one dense sample, as a new array."""
-        neurons = self._row(vector)
         if self.size == self.neurons:
-            return neurons
+            return self._row(vector)
         hidden = self._ones.copy()
-        hidden[:self.neurons] = neurons
+        self._fill_one(hidden[:self.neurons], vector)
         if self.options.direct_links:
             hidden[self.neurons:self.neurons + self.width] = self.scaling.apply(vector)
         return hidden
@@ -62,7 +61,7 @@ class HiddenLayer:
         out[:, self.neurons:] = 1.0
         for start in range(0, samples.shape[0], _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            out[part, :self.neurons] = self._rows(samples[part])
+            self._fill(out[part, :self.neurons], samples[part])
         if self.options.direct_links:
             self._link(out[:, self.neurons:self.neurons + self.width], samples)
         return out
@@ -112,6 +111,14 @@ class HiddenLayer:
     def _rows(self, samples: Rows) -> Array:
         """Return the neurons (n, neurons) of dense or sparse samples, as a new array."""
         raise NotImplementedError
+
+    def _fill_one(self, neurons: Array, vector: Array) -> None:
+        """Put the neurons of one dense sample into an array."""
+        neurons[:] = self._row(vector)
+
+    def _fill(self, neurons: Array, samples: Rows) -> None:
+        """Put the neurons of samples into rows (n, neurons), which may lie apart."""
+        neurons[:] = self._rows(samples)
 
     def _link(self, links: Array, samples: Rows) -> None:
         """Fill in the scaled samples."""

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from proemlc_ros.core.layer import make_layer, restore_layer
 from proemlc_ros.core.layer.neurons import FUNCTIONS
+from proemlc_ros.core.layer.radial import plain_differences
 from proemlc_ros.core.options import ACTIVATIONS, Options
 
 X, _ = samples(60, width=9)
@@ -158,3 +159,37 @@ def test_a_layer_is_made_again_from_its_arrays(activation, dtype):
     np.testing.assert_array_equal(again.rows(X.astype(dtype)), rows)
     assert layer.same_as(again)
     assert not layer.same_as(make_layer(options(activation=activation, seed=9), 9, X))
+
+
+@pytest.mark.parametrize(('count', 'neurons', 'width'), [
+    (1, 1, 1), (1, 7, 8), (3, 5, 9), (4, 6, 31), (5, 9, 294), (17, 33, 64)])
+def test_compiled_distances_are_the_plain_ones(count, neurons, width):
+    compiled = pytest.importorskip('proemlc_ros.core.layer._distances').absolute_differences
+    random = np.random.default_rng(0)
+    rows, centres = random.normal(size=(count, width)), random.normal(size=(neurons, width))
+    centres[0] = rows[0]
+    store, plain = np.full((count, neurons + 2), 7.0), np.empty((count, neurons))
+    compiled(rows, centres, store[:, :neurons])
+    plain_differences(rows, centres, plain)
+    np.testing.assert_allclose(store[:, :neurons], plain, rtol=1e-12, atol=1e-300)
+    assert store[0, 0] == 0.0 and (store[:, neurons:] == 7.0).all()
+    for place in range(count):  # the same bits for one row as for many
+        alone = np.empty((1, neurons))
+        compiled(rows[place:place + 1], centres, alone)
+        np.testing.assert_array_equal(alone[0], store[place, :neurons])
+
+
+def test_compiled_distances_reject_what_they_cannot_read():
+    compiled = pytest.importorskip('proemlc_ros.core.layer._distances').absolute_differences
+    rows, centres, out = np.ones((4, 6)), np.ones((3, 6)), np.empty((4, 3))
+    for bad in ((rows[:, :5], centres, out), (rows[:3], centres, out),
+                (rows.astype(np.float32), centres, out), (np.asfortranarray(rows), centres, out),
+                (rows, centres[:, ::2], out), (rows, centres, np.empty((3, 4)).T),
+                (rows[0], centres, out)):
+        with pytest.raises(ValueError, match='expected C-ordered|do not fit'):
+            compiled(*bad)
+    with pytest.raises(TypeError):
+        compiled(rows, centres)
+    out.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        compiled(rows, centres, out)
