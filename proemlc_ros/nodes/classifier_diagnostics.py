@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.renewal.background import Renewals
 from proemlc_ros.classifier.statistics import Silence
 
 # Seconds without feature vectors after which something is wrong.
@@ -98,6 +99,7 @@ class ClassifierDiagnostics:
         yield 'Matrices', str(learner.matrices)
         yield 'Approximate labels', str(len(learner.approximate_labels))
         yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
+        yield 'Renewal', _renewal(classifier.renewals)
         yield 'Buffered vectors', str(len(classifier.matcher.buffer))
         yield 'Held annotations', str(classifier.matcher.held)
         yield 'Clock jumps', str(classifier.jumps)
@@ -123,3 +125,11 @@ def _number(value: float, digits: int = 3) -> str:
 
 def _age(written: int | None) -> str:
     return 'none yet' if written is None else f'{max(time.time_ns() - written, 0) * 1e-9:.1f}'
+
+
+def _renewal(renewals: Renewals) -> str:
+    if renewals.running:
+        return 'runs in the background'
+    policy = renewals.policy
+    due = f'; next at {policy.next_at()} samples' if policy.mode == 'automatic' else ''
+    return f'{policy.mode}; last: {renewals.text}{due}'

@@ -16,7 +16,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Event, Learnt, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     FEATURES_TYPE,
@@ -46,8 +46,8 @@ from proemlc_ros.nodes.throttled_log import ThrottledLog
 from proemlc_ros.nodes.vision_output import VisionOutput
 from proemlc_ros.stamps import stamp_of
 
-# As rclpy's sensor data profile: late is worse than lost.
-_SENSOR_DEPTH = 5
+# Every region of a picture is a prediction of its own, and all come at once.
+_SENSOR_DEPTH = 100
 # Nothing is overwritten: where the queue is full (5,000 with Fast DDS), the publisher has to keep
 # the message, and what it cannot keep is counted as lost.
 _EVERY_ANNOTATION = QoSProfile(history=HistoryPolicy.KEEP_ALL,
@@ -95,6 +95,7 @@ class ClassifierTopics:
         self._learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
         self._vision = VisionOutput(self._publisher, offered)
+        classifier.renewals.on_change = self._on_renewed
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE,
@@ -174,8 +175,14 @@ class ClassifierTopics:
 
     def publish_event(self, event: Event) -> None:
         """Publish a change of the model, and the labels after it."""
+        self._classifier.matcher.objects.clear()
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
+
+    def _on_renewed(self, change: ModelChange) -> None:
+        self._node.get_logger().info(f'The model was {change.message}')
+        if change.event is not None:
+            self.publish_event(change.event)
 
     def publish_labels(self) -> None:
         """Publish the labels as they are now."""

@@ -9,7 +9,6 @@ import itertools
 import os
 import ssl
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +46,8 @@ PARAMETERS = (
     Declared('picture_tolerance', 0.0, 'seconds that a picture may be older or newer than the '
              'prediction beside it; above 0 only for features of another sensor', 0.0, 3600.0),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
+    Declared('regions_topic', 'features/regions',
+             'topic of boxes that are drawn on the page, for the feature node'),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
     Declared('burst_rate', 10.0, "samples per second while a label's key is held down", 0.5, 30),
     Declared('near_copy', 0.02, 'distance below which a sample of a burst is a near copy and left '
@@ -75,6 +76,7 @@ class DashboardNode(OperatorNode):
         super().__init__('dashboard', PARAMETERS, **node_options)
         settings = self.settings
         self.pictures = PictureCache()
+        self.actions.enable_drawing(self, settings.regions_topic)
         self.tls = tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(
@@ -94,6 +96,8 @@ class DashboardNode(OperatorNode):
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
             lambda picture: self.post(self._on_picture, picture),
             lambda reason: self.post(self.view.note_picture, reason), settings.picture_tolerance)
+        self._camera.heard = lambda now: self.post(
+            self.view.streams.note, ChainPart.CAMERA, now)
 
     def before_prediction(self, stamp: int, source: str) -> None:
         """Show the picture that the prediction is about."""
@@ -105,7 +109,6 @@ class DashboardNode(OperatorNode):
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
-        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
         if self.view.prediction is None:
             self.dashboard.changed(ViewPart.PICTURE)
         if picture.stamp in self.view.predictions:  # Which came first, this time.
@@ -128,7 +131,6 @@ class DashboardNode(OperatorNode):
         self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
         if self.tls is None and not is_loopback(address):
             self.get_logger().warning(NOT_ENCRYPTED)
-
 
     async def keep(self) -> None:
         """Keep what outlives a restart, and drop queries that the model has become sure of."""

@@ -23,6 +23,7 @@ from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
+from proemlc_ros.nodes.annotated_images import AnnotatedImages
 from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
 from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
 from proemlc_ros.nodes.node_help import help_text, help_wanted
@@ -63,7 +64,8 @@ class FeatureNode(Node):
             self._pipeline, self.get_fully_qualified_name())
         self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
         # Reliable, since that serves subscribers of both kinds.
-        self._publisher = self.create_publisher(FeatureVector, FEATURES_TOPIC, QUEUE)
+        self._publisher = self.create_publisher(
+            FeatureVector, FEATURES_TOPIC, max(QUEUE, 2 * self._pipeline.regions.most))
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._subscriptions_of: dict[str, MatchedSubscription] = {}
         for sensor in self._pipeline.sensors:
@@ -71,6 +73,8 @@ class FeatureNode(Node):
         # The first sensor leads: the vectors have its stamps.
         self._source = self._topic(self._pipeline.sensors[0].name)
         self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._annotated = AnnotatedImages(
+            self, self._pipeline.sensors, self._publisher.topic_name.rpartition('/')[0])
         self._regions.check()
         self.create_timer(1.0, self._report)
         self.get_logger().info(
@@ -98,6 +102,7 @@ class FeatureNode(Node):
         return self._subscriptions_of[name].topic_name
 
     def _on_message(self, name: str, message: Any) -> None:
+        self._annotated.add(name, message)
         try:
             samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
         except BadSensorDataError as error:
@@ -123,6 +128,7 @@ class FeatureNode(Node):
     def _report(self) -> None:
         """Publish diagnostics, and warn of topics with another type than expected."""
         self._regions.check()
+        self._annotated.check()
         for sensor in self._pipeline.sensors:
             self._subscriptions_of[sensor.name].check()
             publishers = self.get_publishers_info_by_topic(self._topic(sensor.name))
@@ -208,8 +214,8 @@ def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
         sample: from the pipeline.
         source: full name of the topic of the leading sensor, whose stamp it has.
     """
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source, sample.region,
-                           sample.region_count)
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source,
+                           sample.region, sample.region_count)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 

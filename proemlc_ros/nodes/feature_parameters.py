@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from proemlc_ros.errors import ExtractorError
+from proemlc_ros.features.automatic import AUTO, automatic_in_words
 from proemlc_ros.features.pipeline import FeaturePipeline
 from proemlc_ros.features.registry import EXTRACTORS
 from proemlc_ros.features.settings import (
@@ -66,6 +67,8 @@ def declare_pipeline(node: Node) -> FeatureParameters:
     for key, (default, description) in JOIN_SETTINGS.items():
         describe(node, key, default, description, least=0.0)
     for name in names:
+        if settings[name]['extractor'] == AUTO:
+            node.get_logger().info(f'{name}: {automatic_in_words()}')
         for key, (default, description) in declared_settings(settings[name]['extractor']).items():
             describe(node, f'{name}.{key}', default, description)
     reliability = {name: reliability_of(node, name) for name in names}

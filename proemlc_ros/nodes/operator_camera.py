@@ -59,6 +59,8 @@ class Camera:
         self._max_side = max_side
         self._give = give
         self._note = note
+        # Called with the time of each image, whether it is shown or not.
+        self.heard: Callable[[float], None] = lambda now: None
         self._subscription: MatchedSubscription | None = None
         self._kind = ''
         self._pairs = PicturePairs(round(tolerance * 1e9))
@@ -110,7 +112,8 @@ class Camera:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
             self._note(f'The pictures of {shown(self._topic)} cannot be shown: {error}')
             return
-        self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side)))
+        height, width = pixels.shape[:2]
+        self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side), (width, height)))
 
     def _check(self) -> None:
         """Follow the publishers of the topic, and say what is missing."""
@@ -135,6 +138,7 @@ class Camera:
 
     def _on_image(self, message: Any) -> None:
         self._received = time.monotonic()
+        self.heard(self._received)
         stamp = stamp_of(message.header)
         waited = self._pairs.add_picture(stamp, message, len(message.data))
         if waited is not None:

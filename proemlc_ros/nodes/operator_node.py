@@ -16,7 +16,6 @@ from rclpy.qos import (
     DurabilityPolicy,
     QoSProfile,
     ReliabilityPolicy,
-    qos_profile_sensor_data,
 )
 
 from proemlc_ros.conversions import (
@@ -47,7 +46,9 @@ CLASSIFIER = Declared(
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=50)
 # Deep enough for two seconds of a camera: an annotation must find the vector of its prediction.
-VECTORS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Every region of a picture is a vector and a prediction of its own.
+PREDICTIONS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+VECTORS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The value among the diagnostics that the learning curve is drawn from.
 LOSS_KEY = 'Rolling Hamming loss'
 # Seconds between warnings of the same kind.
@@ -84,7 +85,7 @@ class OperatorNode(Node):
                 kind, f'{classifier}/{topic}', self._tolerant(take, topic), qos)
 
         listen(FeatureVector, 'features', self._on_features, VECTORS)
-        listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
+        listen(Prediction, 'predictions', self._on_prediction, PREDICTIONS)
         labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
         listen(LabelQuery, 'queries', self._on_query, RELIABLE)
         listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)

@@ -10,18 +10,18 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample
 from proemlc_ros.features.region_sources import SensorRegions
+from proemlc_ros.nodes.matched_subscription import MatchedSubscription
 from proemlc_ros.nodes.ros_messages import message_class
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 DRAWN_TOPIC = '~/regions'
 DRAWN_TYPE = 'proemlc_ros/msg/RegionArray'
-# Takes reliable and other publishers; a detector that waits for a lost message helps nobody.
-DETECTOR_QOS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+DETECTOR_QUEUE = 10
 DRAWN_QOS = QoSProfile(depth=10)
 CAUSES = {
     'bad_region_id': 'its id is too long or does not print',
@@ -59,10 +59,11 @@ class RegionInputs:
         self._warnings = warnings
         self._known: Counter[str] = Counter()
         self._drawn_topic = ''
+        self._detector: MatchedSubscription | None = None
         how = pipeline.regions.topic
         if how is not None:
-            node.create_subscription(
-                _type_of(how), how.topic, partial(self._on_regions, False), DETECTOR_QOS)
+            self._detector = MatchedSubscription(
+                node, _type_of(how), how.topic, partial(self._on_regions, False), DETECTOR_QUEUE)
         if pipeline.regions.camera(drawn=True) is not None:
             self._drawn_topic = node.create_subscription(
                 message_class(DRAWN_TYPE), DRAWN_TOPIC, partial(self._on_regions, True),
@@ -70,6 +71,8 @@ class RegionInputs:
 
     def check(self) -> None:
         """Keep pictures while somebody may draw on them; call it regularly."""
+        if self._detector is not None:
+            self._detector.check()
         if self._drawn_topic:
             self._pipeline.regions.drawing = bool(
                 self._node.count_publishers(self._drawn_topic))

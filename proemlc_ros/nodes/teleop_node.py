@@ -48,6 +48,8 @@ class TeleopNode(OperatorNode):
         self._camera = Camera(self, self.settings.image_topic, PICTURE_RATE, PICTURE_SIZE,
                               lambda picture: self.post(self._on_picture, picture),
                               lambda reason: self.post(self.view.note_picture, reason))
+        self._camera.heard = lambda now: self.post(
+            self.view.streams.note, ChainPart.CAMERA, now)
 
     def before_prediction(self, stamp: int, source: str) -> None:
         """Keep the picture that the prediction is about; a question may come of it."""
@@ -59,7 +61,6 @@ class TeleopNode(OperatorNode):
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.console.pictures.add(picture)
-        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
 
 
 async def operate(window: curses.window, signals: Signals) -> None:

@@ -20,6 +20,8 @@ class CameraPicture:
 
     stamp: int
     jpeg: bytes
+    size: tuple[int, int] = (0, 0)
+    """Width and height of the picture that it was made of, in pixels; 0: not known."""
 
 
 def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> bytes:

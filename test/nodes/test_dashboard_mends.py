@@ -171,12 +171,7 @@ def burst(page, stand):
     keyboard.down('2')
     page.expect('#message', 'Recording: lemon, [3-9] samples')
     keyboard.up('2')
-    row = page.row('lemon').bounding_box()
-    page.page.mouse.move(row['x'] + 40, row['y'] + 10)
-    page.page.mouse.down()
-    page.expect('#message', 'Recording: lemon, [3-9] samples')
-    page.page.mouse.up()
-    page.page.mouse.move(2, 2)
+    record_with_the_mouse(page, 'lemon')
     wait_until(lambda: len(stand.listener.learnt) > before + count + 5, 'the other bursts')
     page.expect('#good-yet', 'Right in [0-9]+ of the last')
 
@@ -190,9 +185,22 @@ def type_a_few_letters(page, stand, names):
         keyboard.press('Enter')
     assert focus(page) == '' and page.page.input_value('#label-filter') == ''
     # Predicted labels come first once they have stayed for a moment.
+    page.wait_stamp(stand.listener.show('D'))
+    record_with_the_mouse(page, 'thing 11')
     page.page.wait_for_function(
-        """() => { const first = document.querySelector('#label-list .name');
-        return first && document.getElementById('sees').textContent.includes(first.title); }""")
+        "() => document.querySelector('#label-list .name').title === 'thing 11'")
+    page.page.select_option('#label-order', 'learnt')
+    page.expect_names('cup', 'lemon', *names)
+
+
+def record_with_the_mouse(page, name):
+    page.row(name).scroll_into_view_if_needed()
+    row = page.row(name).bounding_box()
+    page.page.mouse.move(row['x'] + 40, row['y'] + 10)
+    page.page.mouse.down()
+    page.expect('#message', f'Recording: {name}, [3-9] samples')
+    page.page.mouse.up()
+    page.page.mouse.move(2, 2)
 
 
 def predicted_labels_that_do_not_fit_are_counted(page, names):
@@ -264,7 +272,7 @@ def stopped_stream_is_named_and_not_taught(page, stand):
 
 def restart_forgets_nothing(page, stand):
     page.expect('#activity', 'taught cup')
-    page.page.wait_for_function("document.querySelectorAll('#queries li').length > 0")
+    page.page.locator('#queries li').first.wait_for()
     assert stand.dashboard.stop(signal.SIGTERM) == 0
     page.expect('#connection', 'not reachable')
     stand.start_dashboard(f'port:={urlsplit(page.address).port}')

@@ -1,9 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A detector's boxes over DDS: labels come out, stamps and boxes as they were; offline the same."""
+"""A detector's boxes over DDS: labels come out, boxes as they were; offline the same."""
 
 import csv
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from proemlc_ros.msg import FeatureVector, Region, RegionArray
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image
 from sensor_partner import picture, stamped
 
@@ -49,17 +51,23 @@ def table(number):
     return message, boxes
 
 
+def heard_count(partner, count):
+    return len(partner.heard['learnt']) == count
+
+
 @pytest.mark.slow
 def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifier, tmp_path):
     _, partner = classifier()
     feature_node(FEATURES)
     vectors, record = [], []
-    partner.node.create_subscription(FeatureVector, '/proemlc/features', vectors.append, 50)
+    partner.node.create_subscription(
+        FeatureVector, '/proemlc/features', vectors.append,
+        QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT))
     images = partner.node.create_publisher(Image, 'image', 10)
     found = partner.node.create_publisher(RegionArray, 'found', 10)
     partner.spin_until(lambda: images.get_subscription_count()
                        and found.get_subscription_count()
-                       and partner.node.count_publishers('/proemlc/features') > 1)
+                       and partner.node.count_publishers('/proemlc/features') > 1, 60)
 
     def show(number):
         """Publish a picture with its boxes; return the predictions by the names of the boxes."""
@@ -78,6 +86,7 @@ def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifi
         record.extend(stamped_vector_of(one) for one in vectors[-2:])
         return {one.region.id.split()[0]: one for one in predictions}, boxes
 
+    taught = 0
     for number in range(6):
         _, boxes = show(number)
         for name, box in boxes.items():
@@ -86,11 +95,10 @@ def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifi
                              size_x=box.size_x, size_y=box.size_y)
             answer = partner.annotate(1.0 + number / 8, [name], region=rounded)
             assert answer.success, answer.message
-            learnt = partner.spin_until(
-                lambda place=len(partner.heard['learnt']): partner.heard['learnt'][place:] or (
-                    partner.heard['learnt'] if place else []))
-            record.append(annotation_of(learnt[-1]))
-            assert learnt[-1].region == box
+            taught += 1
+            partner.spin_until(partial(heard_count, partner, taught))
+            record.append(annotation_of(partner.heard['learnt'][-1]))
+            assert partner.heard['learnt'][-1].region == box
     refused = partner.annotate(1.0 + 5 / 8, ['cup'])
     assert not refused.success and '2 regions' in refused.message
     predictions, _ = show(6)

@@ -18,6 +18,7 @@ from proemlc_ros.classifier.records import Query, StampedPrediction
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import doubtful_label, question, shares
+from proemlc_ros.operator.web.region_requests import region_content
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 2_000_000_000
@@ -27,7 +28,7 @@ MAX_SHOWN = 500
 Warn = Callable[[str, str], None]
 
 
-def as_json(kind: str, **content: Any) -> str:
+def as_json(kind: str, /, **content: Any) -> str:
     """Return one message to the page: always valid JSON, and valid UTF-8.
 
     A number that is not finite becomes null; a browser would reject the whole message.
@@ -85,6 +86,7 @@ def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict
     """Return a query for JSON; `label` is the doubtful one."""
     return {
         'stamp': str(query.vector.stamp),
+        'region': None if query.vector.region.is_whole else query.vector.region._asdict(),
         'text': short(query.text),
         'label': label,
         'question': question(label),
@@ -152,7 +154,9 @@ class Payloads:
         if prediction is None:
             return None
         return as_json('prediction', **prediction_content(prediction),
-                       picture=picture is not None)
+                       picture=picture is not None, size=picture.size if picture else (0, 0),
+                       regions=[region_content(one)
+                                for one in self.view.regions.predictions(prediction.stamp)])
 
     def _picture(self) -> bytes | None:
         """Return the picture for the page: its stamp, then the JPEG; without one, nothing more."""

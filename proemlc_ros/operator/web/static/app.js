@@ -11,6 +11,9 @@ import './labels.js';
 import './queries.js';
 import './panels.js';
 import './source.js';
+import './history.js';
+import './gallery.js';
+import './regions.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
