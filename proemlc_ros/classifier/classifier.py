@@ -101,8 +101,6 @@ class Classifier(ModelChanges):
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
-        if vector.region.id:
-            validate_text(vector.region.id, 'region.id', LONGEST_ID)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -165,8 +163,6 @@ class Classifier(ModelChanges):
                 self.annotation_rate.check(now)
             if annotation.extractor != self.durable.model.extractor:
                 validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
-            if annotation.region.id:
-                validate_text(annotation.region.id, 'region.id', LONGEST_ID)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:

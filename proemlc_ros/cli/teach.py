@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SOURCES = ('camera', 'images', 'video', 'bag')
 FEATURES_FILE = 'features.yaml'
+CLASSIFIER_FILE = 'classifier.yaml'
 MODEL_FOLDER = 'model'
 # Longest side of the pictures in pixels.
 SIZE = 640
@@ -35,6 +36,22 @@ COLOUR_FEATURES = """\
       topic: /camera/image_raw
       extractor: colour_histogram
       reliability: reliable
+"""
+# Settings that fit these colours from the first sample on; a hidden layer drawn from the first
+# samples would know the first label only.
+COLOUR_CLASSIFIER = """\
+# Parameters of the classifier of `proemlc teach`, used again the next time.
+/**:
+  ros__parameters:
+    activation: relu
+    scaling: none
+    ridge: 0.1
+"""
+DEFAULT_CLASSIFIER = """\
+# Parameters of the classifier of `proemlc teach`, used again the next time; none: the defaults.
+/**:
+  ros__parameters:
+    resume: true
 """
 
 
@@ -156,6 +173,9 @@ def features_file(folder: Path, given: Path | None, topic: str) -> Path:
                                 f'topic: {topic}\n      type: sensor_msgs/msg/{kind}')
             text = text.replace('reliability: reliable', 'reliability: best_effort')
     kept.write_text(text, encoding='utf-8')
+    (folder / CLASSIFIER_FILE).write_text(
+        COLOUR_CLASSIFIER if 'colour_histogram' in text else DEFAULT_CLASSIFIER,
+        encoding='utf-8')
     return kept
 
 
@@ -179,11 +199,13 @@ def start(processes: Processes, args: argparse.Namespace, kind: str, path: str,
         processes.start('source_node', *parameters(
             source=kind, path=path, topic=args.topic, rate=args.rate or 0.0, size=SIZE))
     processes.start('feature_node', '--ros-args', '--params-file', features)
-    model = args.folder.resolve() / MODEL_FOLDER
-    processes.start('classifier_node', *parameters(model_directory=model, resume=True))
+    folder = args.folder.resolve()
+    processes.start('classifier_node', *parameters(model_directory=folder / MODEL_FOLDER,
+                                                   resume=True),
+                    '--params-file', folder / CLASSIFIER_FILE)
     processes.start('dashboard_node', *parameters(
         port=args.port, image_topic=path if kind == 'topic' else '/camera/image_raw',
-        state_file=args.folder.resolve() / 'page.json'))
+        state_file=folder / 'page.json'))
 
 
 def parameters(**values: object) -> list[str]:

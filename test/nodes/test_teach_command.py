@@ -4,11 +4,12 @@
 
 import signal
 import socket
+from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
 import pytest
-from dashboard_stand import Page
+from dashboard_stand import Page, wait_until
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
@@ -86,15 +87,16 @@ def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
 
 def open_page(browser, address):
     """Open the page as soon as it is there; the address is printed before the nodes are up."""
-    from playwright.sync_api import Error
-    while True:
-        try:
-            page = Page(browser, address)
-            break
-        except Error as error:
-            assert 'ERR_CONNECTION_REFUSED' in str(error)
+    place = urlsplit(address)
+    wait_until(lambda: accepts(place.hostname, place.port), f'the page at {address}')
+    page = Page(browser, address)
     page.page.wait_for_selector('#source:not([hidden])')
     return page.ready()
+
+
+def accepts(host, port):
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
 
 
 def seek(page, position, shown=None):
