@@ -35,7 +35,9 @@ def down_dated(durable: DurableModel, before: History, after: History,
         EventKind.UNDO, EventKind.REDO) and step is not None else event.sample
     old, new = before.samples.get(number), after.samples.get(number)
     learner = durable.model.learner.copy()
-    _require_order_does_not_matter(learner, before, number, old is None or new is None)
+    # A renewed layer belongs to no sample in particular, and stays.
+    drawn = not durable.model.renewed_at and (old is None or new is None)
+    _require_order_does_not_matter(learner, before, number, drawn)
     features = _features(durable, number)
     if old is not None:
         learner.unlearn(features, accepted_labels(old), tolerance=LARGEST_ERROR)
