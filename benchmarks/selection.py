@@ -25,8 +25,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.selection.candidates import hidden_columns
 from proemlc_ros.core.selection.leave_one_out import left_out_scores, nested_fits
-from proemlc_ros.core.selection.search import RIDGES, SIZES, hidden_columns
+from proemlc_ros.core.selection.search import RIDGES, SIZES
 from proemlc_ros.experiments.datasets import find_dataset
 
 

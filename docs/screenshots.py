@@ -1,18 +1,20 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Takes the pictures of the dashboard for the documentation, from the nodes of the demo.
+Takes the pictures of the page and the terminal for the documentation, from the nodes of the demo.
 
 Run:  ./proemlc run python docs/screenshots.py [FOLDER]     (default: docs/images)
 
-Needs Chromium and playwright (pip install playwright). Takes about a minute.
+Needs Chromium, playwright, pexpect and pyte. Takes about a minute.
 """
 
+import html
 import os
 import shutil
 import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from proemlc_ros.demo.curriculum import Curriculum
@@ -21,8 +23,8 @@ from proemlc_ros.demo.run import MODEL_FOLDER, DemoOptions, start_nodes
 
 # name, width, height, colours, whether the picture is held and marked
 SHOTS = (
-    ('dashboard_light', 1360, 900, 'light', False),
-    ('dashboard_dark', 1360, 900, 'dark', True),
+    ('dashboard_light', 1366, 768, 'light', False),
+    ('dashboard_dark', 1366, 768, 'dark', True),
     ('dashboard_narrow', 390, 844, 'light', True),
 )
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
@@ -42,6 +44,7 @@ def main():
         for _ in processes.lines('demo_operator'):
             pass
         take(f'http://127.0.0.1:{options.port}/', folder)
+        take_terminal(folder / 'terminal.svg')
 
 
 def free_port():
@@ -76,6 +79,63 @@ def take(address, folder):
             page.screenshot(path=folder / f'{name}.jpg', quality=82)
             page.close()
         browser.close()
+
+
+def take_terminal(path, rows=24, columns=80):
+    """Draw a terminal of 80 x 24 with teleop in it, frozen and marked."""
+    import pexpect
+    import pyte
+
+    screen = pyte.Screen(columns, rows)
+    stream = pyte.ByteStream(screen)
+    child = pexpect.spawn(
+        sys.executable, ['-m', 'proemlc_ros.nodes.teleop_node'], dimensions=(rows, columns),
+        env={**os.environ, 'TERM': 'xterm-256color', 'LC_ALL': 'C.UTF-8'})
+
+    def read_until(found, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not found('\n'.join(screen.display)):
+            try:
+                stream.feed(child.read_nonblocking(65536, timeout=0.2))
+            except pexpect.TIMEOUT:
+                pass
+
+    read_until(lambda text: 'sees:' in text and '%' in text, 60)
+    read_until(lambda text: 'the robot asks (' in text, 10)
+    child.send('a')
+    read_until(lambda text: 'likeliest' in text, 10)
+    read_until(lambda text: False, 1)
+    path.write_text(as_svg(screen, rows, columns), encoding='utf-8')
+    child.send('q')
+    child.close(force=True)
+
+
+def as_svg(screen, rows, columns):
+    """Return the screen of a terminal as an SVG."""
+    names = {'default': '#d8dee4', 'green': '#7bd88f', 'red': '#ff8a80', 'brown': '#f0c674'}
+
+    def colour(name, default):
+        return names.get(name, f'#{name}' if len(name) == 6 else default)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * 9} {rows * 18 + 8}"'
+             ' font-family="monospace" font-size="14.6" xml:space="preserve">'
+             '<rect width="100%" height="100%" fill="#14181d"/>']
+    for row in range(rows):
+        for column in range(columns):
+            cell = screen.buffer[row][column]
+            front, back = colour(cell.fg, '#d8dee4'), colour(cell.bg, '')
+            if cell.reverse:
+                front, back = '#14181d', front
+            x, y = 9 * column, 18 * row + 4
+            if back and cell.bg != 'default' or cell.reverse:
+                parts.append(f'<rect x="{x}" y="{y}" width="9.3" height="18.3" fill="{back}"/>')
+            if cell.data == '▀':
+                parts.append(f'<rect x="{x}" y="{y}" width="9.3" height="9.3" fill="{front}"/>')
+            elif cell.data.strip():
+                weight = ' font-weight="bold"' if cell.bold else ''
+                parts.append(f'<text x="{x}" y="{y + 14}" fill="{front}"{weight}>'
+                             f'{html.escape(cell.data)}</text>')
+    return ''.join([*parts, '</svg>\n'])
 
 
 if __name__ == '__main__':

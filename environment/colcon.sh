@@ -28,6 +28,9 @@ set_up() {
   is_set_up || exclusively build_with_colcon
 }
 
+# try_extra EXTRA: nothing to do, since the machine's own libraries are used: OpenCV runs networks, too.
+try_extra() { :; }
+
 build_with_colcon() {
   ! is_set_up || return 0
   local digest

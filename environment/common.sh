@@ -65,6 +65,13 @@ extra_of() {
   esac
 }
 
+# wish_of COMMAND: print which packages a command is better with, though it does without them.
+wish_of() {
+  case $1 in
+    demo | teach | backbone) echo backbone ;;
+  esac
+}
+
 # gate TITLE COMMAND...: run one quality gate; a sourced ROS 2 may come without its tool.
 gate() {
   echo "== $1" >&2

@@ -21,7 +21,7 @@ is_set_up() {
     made build "$(build_digest)"
 }
 
-# set_up [EXTRA]: make the environment; EXTRA, test or experiments, asks for more packages.
+# set_up [EXTRA]: make the environment; EXTRA, a name in requirements/, asks for more packages.
 set_up() {
   if ! is_set_up; then
     exclusively make_environment
@@ -58,6 +58,14 @@ add_extra() {
   ! has_extra "$1" || return 0
   install_locked "$1" "installing the libraries of requirements/$1.txt (once)"
   mark "$1-packages" "$(packages_digest "$1")"
+}
+
+# try_extra EXTRA: add packages that a command is better with; go on where they cannot be had.
+try_extra() {
+  if [ -n "$1" ] && ! has_extra "$1"; then
+    PIP_RETRIES=1 exclusively add_extra "$1" ||
+      echo "proemlc: going on without the libraries of requirements/$1.txt" >&2
+  fi
 }
 
 # Whether there is an environment that can be added to. Not if it was moved, if its Python is gone
@@ -110,7 +118,11 @@ make_venv() {
 install_locked() {
   mark installing "$1"
   logged "$2" "$venv/bin/python" -m pip install --no-deps --no-compile --require-hashes \
-    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
+    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || {
+    # Until all is downloaded and checked, pip changes nothing.
+    grep -q '^Installing collected packages' "$log" || rm "$stamps/installing"
+    explain_pip
+  }
   rm "$stamps/installing"
 }
 

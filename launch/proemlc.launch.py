@@ -2,26 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the classifier node; `ros2 launch proemlc_ros proemlc.launch.py --show-args`."""
 
-from pathlib import Path
-
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchDescription
+from proemlc_ros.nodes import launch_arguments
 
-SWITCH = ['true', 'false', 'True', 'False']
+# Empty: as the parameter file, or the launch file that includes this one, says.
+SWITCH = ['', 'true', 'false', 'True', 'False']
 
 ARGUMENTS = (
-    DeclareLaunchArgument('namespace', default_value='', description='Namespace of the node.'),
-    DeclareLaunchArgument('name', default_value='proemlc', description='Name of the node.'),
+    DeclareLaunchArgument('namespace', default_value='', description='Namespace of the nodes.'),
+    DeclareLaunchArgument(
+        'name', default_value='proemlc', description='Name of the classifier node.'),
     DeclareLaunchArgument(
         'params_file',
         default_value=PathJoinSubstitution(
             [FindPackageShare('proemlc_ros'), 'config', 'proemlc.yaml']),
-        description='Parameter file of the node; config/ has one for small computers as well.'),
+        description='Parameter file: of the classifier, or with a section for each node; '
+                    'config/ has both, and one for small computers.'),
     DeclareLaunchArgument(
         'model_directory', default_value='',
         description='Folder of model files, snapshots and journal; empty = that of the parameter '
@@ -30,52 +31,79 @@ ARGUMENTS = (
         'model_file', default_value='',
         description='Model file in that folder to start with where there is nothing to resume.'),
     DeclareLaunchArgument(
-        'use_sim_time', default_value='false', choices=SWITCH,
-        description='Use the time of /clock.'),
+        'use_sim_time', default_value='', choices=SWITCH,
+        description='Use the time of /clock; empty = as the including launch file says.'),
     DeclareLaunchArgument(
-        'autostart', default_value='true', choices=SWITCH,
-        description='Configure and activate the node at the start.'),
+        'autostart', default_value='', choices=SWITCH,
+        description='Configure and activate the node at the start; empty = as the file says.'),
     DeclareLaunchArgument(
         'remappings', default_value='',
-        description='Remapping rules, such as "~/features:=/camera/features ~/labels:=/labels".'),
+        description='Remapping rules for all nodes, such as "~/features:=/camera/features '
+                    '~/labels:=/labels"; ~ is the classifier.'),
     DeclareLaunchArgument(
-        'respawn', default_value='false', choices=SWITCH,
-        description='Start the node again where it dies; it resumes from its journal.'),
+        'respawn', default_value='false', choices=['true', 'false', 'True', 'False'],
+        description='Start a node again where it dies; the classifier resumes from its journal.'),
     DeclareLaunchArgument(
         'log_level', default_value='info', choices=['debug', 'info', 'warn', 'error', 'fatal'],
-        description='Lowest level that the node logs.'),
+        description='Lowest level that the nodes log.'),
 )
+NAMES = tuple(argument.name for argument in ARGUMENTS)
 
 
-def start_classifier(context):
-    """Return the node; the remappings are parsed, so this needs the values of the arguments."""
-    def argument(name):
-        return LaunchConfiguration(name).perform(context)
+def shut_down_on_failure(event, context):
+    """End all nodes when one fails: the others would go on half-blind, and nobody would notice."""
+    if event.returncode:
+        return [Shutdown(reason=f'{event.process_name} ended with code {event.returncode}')]
+    return None
 
-    given = {name: ParameterValue(LaunchConfiguration(name), value_type=bool)
-             for name in ('use_sim_time', 'autostart')}
-    for name in ('model_directory', 'model_file'):
-        if argument(name):  # An empty one would override the parameter file.
-            given[name] = ParameterValue(LaunchConfiguration(name), value_type=str)
-    remappings = [tuple(rule.split(':=', 1)) for rule in argument('remappings').split()]
-    for rule in remappings:
-        if len(rule) != 2:
-            raise ValueError(f'remappings: {rule[0]!r} is not of the form from:=to')
-    params_file = argument('params_file')
-    if not Path(params_file).is_file():  # ROS would warn and start with other settings
-        raise FileNotFoundError(f'params_file: there is no file {params_file}')
-    namespace, name = argument('namespace'), argument('name')
+
+def new_node(values, node, executable, parameters, **options):
+    """Return a node with what all nodes have in common.
+
+    Args:
+        values: of the arguments, by name.
+        node: its default name.
+        executable: of this package.
+        parameters: files and values, the last one wins.
+        options: further ones.
+    """
+    name = values['name'] if node == launch_arguments.CLASSIFIER else node
+    respawn = values['respawn'].lower() == 'true'
+    if values['use_sim_time']:
+        parameters = [*parameters, {'use_sim_time': values['use_sim_time'].lower() == 'true'}]
     # Of this node's logger alone: ROS itself logs a lot at the debug level.
-    logger = '.'.join([*filter(None, namespace.split('/')), name])
-    return [Node(
-        package='proemlc_ros', executable='classifier_node', output='screen',
-        namespace=namespace, name=name, parameters=[params_file, given], remappings=remappings,
-        respawn=argument('respawn').lower() == 'true', respawn_delay=2.0,
+    logger = '.'.join([*filter(None, values['namespace'].split('/')), name])
+    rules = launch_arguments.parse_remappings(values['remappings'])
+    return Node(
+        package='proemlc_ros', executable=executable, output='screen',
+        namespace=values['namespace'], name=name, parameters=parameters,
+        remappings=launch_arguments.rules_for(node, values['name'], rules),
+        respawn=respawn, respawn_delay=2.0, on_exit=None if respawn else shut_down_on_failure,
+        arguments=['--ros-args', '--log-level', f'{logger}:={values["log_level"]}'], **options)
+
+
+def classifier_node(values):
+    """Return the classifier node."""
+    given = {}
+    for name in ('model_directory', 'model_file'):
+        if values[name]:  # An empty one would override the parameter file.
+            given[name] = values[name]
+    if values['autostart']:
+        given['autostart'] = values['autostart'].lower() == 'true'
+    return new_node(
+        values, launch_arguments.CLASSIFIER, 'classifier_node',
+        [values['params_file'], *([given] if given else [])],
         # Several threads make products of this size slower, not faster.
-        additional_env={'OPENBLAS_NUM_THREADS': '1'},
-        arguments=['--ros-args', '--log-level', f'{logger}:={argument("log_level")}'])]
+        additional_env={'OPENBLAS_NUM_THREADS': '1'})
+
+
+def start(context):
+    """Check the arguments, and return the node."""
+    values = {name: LaunchConfiguration(name).perform(context) for name in NAMES}
+    launch_arguments.check_arguments(values)
+    return [classifier_node(values)]
 
 
 def generate_launch_description():
     """Return the launch description."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start_classifier)])
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=start)])

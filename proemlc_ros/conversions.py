@@ -9,10 +9,12 @@ one of the two libraries.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from proemlc_ros.classifier.detections import Detection, confidences_of
 from proemlc_ros.classifier.records import (
     WHOLE,
     Annotation,
@@ -42,6 +44,9 @@ VISION_TYPE = 'vision_msgs/msg/Classification'
 # Value of Prediction.decided_by.
 BY_PROBABILITY = 1
 HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
+DETECTIONS_TYPE = 'vision_msgs/msg/Detection2DArray'
+LABEL_INFO_TYPE = 'vision_msgs/msg/LabelInfo'
+_VISION = 'vision_msgs/msg'
 
 
 class MessageFactory(Protocol):
@@ -256,8 +261,33 @@ def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
 def vision_message(factory: MessageFactory, header: Any, prediction: VersionedPrediction) -> Any:
     """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1."""
     found = prediction.classification
-    # Targets are -1 and 1, so halfway between them is 0.5.
-    scores = np.clip((found.scores + 1.0) / 2.0, 0.0, 1.0)
+    values = confidences_of(found).values
     return factory.new(VISION_TYPE, header=header, results=[
-        factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(scores[column]))
-        for column in np.argsort(-scores, kind='stable')])
+        factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(values[column]))
+        for column in np.argsort(-values, kind='stable')])
+
+
+def detections_message(factory: MessageFactory, header: Any,
+                       detections: Iterable[Detection]) -> Any:
+    """Return the answers about a picture as vision_msgs/Detection2DArray, boxes as they came."""
+    return factory.new(DETECTIONS_TYPE, header=header, detections=[
+        factory.new(f'{_VISION}/Detection2D', header=header, id=one.region.id,
+                    bbox=_bounding_box(factory, one.region), results=[
+                        factory.new(f'{_VISION}/ObjectHypothesisWithPose', hypothesis=factory.new(
+                            HYPOTHESIS_TYPE, class_id=label, score=score))
+                        for label, score in zip(one.labels, one.confidences, strict=True)])
+        for one in detections])
+
+
+def _bounding_box(factory: MessageFactory, region: Region) -> Any:
+    position = factory.new(f'{_VISION}/Point2D', x=region.center_x, y=region.center_y)
+    return factory.new(f'{_VISION}/BoundingBox2D', size_x=region.size_x, size_y=region.size_y,
+                       center=factory.new(f'{_VISION}/Pose2D', position=position))
+
+
+def label_info_message(factory: MessageFactory, header: Any, names: Sequence[str],
+                       threshold: float) -> Any:
+    """Return the names of the labels as vision_msgs/LabelInfo; its numbers have 16 bits."""
+    return factory.new(LABEL_INFO_TYPE, header=header, threshold=float(threshold), class_map=[
+        factory.new(f'{_VISION}/VisionClass', class_id=number, class_name=name)
+        for number, name in enumerate(names[:2**16 - 1])])

@@ -78,6 +78,14 @@ class ModelDirectoryError(ProEMLCError):
     """A model directory that cannot be used, or a file name that does not belong in it."""
 
 
+class RenewalError(ProEMLCError):
+    """The model cannot be renewed; it stays as it is."""
+
+
+class OutdatedRenewalError(RenewalError):
+    """Changes were made meanwhile that a renewed model cannot follow."""
+
+
 class UndoError(ProEMLCError):
     """There is no annotation left that can be taken back."""
 

@@ -49,10 +49,9 @@ class Region(NamedTuple):
                 self.center_x + half_x, self.center_y + half_y)
 
     @classmethod
-    def of_edges(cls, left: float, top: float, right: float, bottom: float,
-                 id: str = '') -> Region:  # noqa: A002  (as the field)
+    def of_edges(cls, left: float, top: float, right: float, bottom: float) -> Region:
         """Return the box between four edges."""
-        return cls(id, (left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+        return cls('', (left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 
 
 WHOLE = Region()
@@ -64,6 +63,9 @@ def overlap(one: Region, other: Region) -> float:
     >>> overlap(Region('', 5, 5, 10, 10), Region('', 10, 5, 10, 10))
     0.3333333333333333
     """
+    total = sum(one.box) + sum(other.box)
+    if not math.isfinite(total):
+        return 0.0
     left, top, right, bottom = one.edges
     other_left, other_top, other_right, other_bottom = other.edges
     width = min(right, other_right) - max(left, other_left)
@@ -72,4 +74,4 @@ def overlap(one: Region, other: Region) -> float:
         return 0.0
     both = width * height
     union = one.size_x * one.size_y + other.size_x * other.size_y - both
-    return both / union if math.isfinite(union) and union > 0 else 0.0
+    return both / union

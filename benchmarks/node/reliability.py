@@ -42,6 +42,7 @@ def reliability(rounds: int, activation: str) -> None:
         for client in clients.values():
             client.close()
     for (heard, name), taken in times.items():
-        print(f'{name.replace("_", " ")}, {heard} subscriber: p50 {percentile(taken, 50) * 1e6:.0f}'
-              f' us, p99 {percentile(taken, 99) * 1e6:.0f} us; processor time of the node '
-              f'{work[heard, name] / len(taken) * 1e6:.0f} us', flush=True)
+        print(f'{name.replace("_", " ")}, {heard} subscriber: p50 '
+              f'{percentile(taken, 50) * 1e6:.0f} us, p99 {percentile(taken, 99) * 1e6:.0f} us; '
+              f'processor time of the node {work[heard, name] / len(taken) * 1e6:.0f} us',
+              flush=True)

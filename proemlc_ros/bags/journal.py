@@ -197,11 +197,7 @@ class Journal:
                 self.problem = self._in_words('write', error_text) if error_text else ''
 
     def entries(self, after: int = 0) -> Iterator[JournalEntry]:
-        """Yield the entries with a number above `after`, in order.
-
-        Raises:
-            JournalError: the disk fails.
-        """
+        """Yield the entries with a number above `after`, in order; pictures are not among them."""
         while True:
             with self._lock:
                 # In parts, since a journal may be larger than the memory.
@@ -227,10 +223,7 @@ class Journal:
         return None if pair is None else self._codec.decode(pair)
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
-        """Return number and reference of the newest entries whose reference begins so.
-
-        At most so many, oldest first.
-        """
+        """Return number and reference of the newest entries with such references, oldest first."""
         with self._lock:
             return self._guarded('read', lambda: self._bag.references(prefix, most))
 

@@ -84,7 +84,7 @@ def check_directory(directory: Path, types: Sequence[str],
         JournalError: there is no journal, or the disk fails.
     """
     report = DirectoryReport()
-    references: set[str] = set()
+    references: dict[str, int] = {}
     try:
         judge = Judge(0, None, is_valid)
         for path in journal_files(journal_of(directory)):
@@ -102,7 +102,7 @@ def check_directory(directory: Path, types: Sequence[str],
 
 
 def _examined(path: Path, before: Judge, types: Sequence[str], is_valid: Callable[[Row], bool],
-              references: set[str]) -> tuple[FileReport, Judge]:
+              references: dict[str, int]) -> tuple[FileReport, Judge]:
     judge = Judge(before.last, before.chain, is_valid)
     if path.stat().st_size == 0:
         return FileReport(path.name, 'it is empty'), judge
@@ -110,7 +110,7 @@ def _examined(path: Path, before: Judge, types: Sequence[str], is_valid: Callabl
         with closing(SqliteFile(path, read_only=True)) as file:
             found = examine(file, judge, types)
             if not found.problem:
-                references.update(record.reference for record in file.records()
+                references.update((record.reference, record.number) for record in file.records()
                                   if names_content(record.reference))
             return found, judge
     except sqlite3.DatabaseError as error:
@@ -142,9 +142,18 @@ def check_snapshots(directory: Path, report: DirectoryReport) -> None:
             report.problems.append(f'{name}: {error}')
 
 
-def _check_attachments(directory: Path, references: set[str], report: DirectoryReport) -> None:
+def _check_attachments(directory: Path, references: dict[str, int],
+                       report: DirectoryReport) -> None:
+    """Check the content that a replay would need.
+
+    Each of them is a whole model, so that the last one supersedes those before it, as far as the
+    snapshots hold them.
+    """
     attachments = Attachments(journal_of(directory) / ATTACHMENTS)
-    for reference in sorted(references):
+    last = max(references.values(), default=0)
+    for reference, number in sorted(references.items()):
+        if number < min(last, report.held_by_all + 1):
+            continue
         try:
             attachments.find(reference)
         except ModelDirectoryError as error:

@@ -27,6 +27,8 @@ from proemlc_ros.errors import BadSensorDataError, BagError
 if TYPE_CHECKING:
     from proemlc_ros.features.pipeline import FeaturePipeline
 
+# Stands for the topic of a camera's regions among the names of the sensors.
+REGIONS = '/'
 FLOAT_ARRAY_TYPE = 'std_msgs/msg/Float32MultiArray'
 
 BagRecord = StampedVector | Annotation | Event
@@ -235,21 +237,35 @@ def _default_pipeline(bag: BagReader) -> FeaturePipeline:
 
 def _add_sensors(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) -> None:
     for sensor in pipeline.sensors:
-        topic = bag.topic(sensor.topic)
+        topic = bag.topic(_absolute(bag, sensor.topic))
         if topic.type != sensor.message_type:
             raise BagError(f'{bag.path}: {topic.name} has {topic.type}; the extractor '
                            f'{sensor.extractor.name} was set up for {sensor.message_type}')
         sources.add(topic, _sensor_reader(pipeline, sensor.name, sources.rejects))
+    regions = pipeline.regions.topic
+    if regions is not None:
+        sources.add(bag.topic(regions.topic),
+                    _sensor_reader(pipeline, REGIONS, sources.rejects))
+
+
+def _absolute(bag: BagReader, name: str) -> str:
+    """Return the full name of a topic; a relative one is in the namespace of the robot."""
+    if name.startswith('/'):
+        return name
+    found = [topic.name for topic in bag.topics if topic.name.endswith(f'/{name}')]
+    return found[0] if len(found) == 1 else f'/{name}'
 
 
 def _sensor_reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) -> MessageReader:
     def read(message: Any, time: int) -> list[StampedVector]:
         try:
-            found = pipeline.push(name, message, time)
+            found = (pipeline.push_regions(message) if name == REGIONS
+                     else pipeline.push(name, message, time))
         except BadSensorDataError as error:
             rejects[error.cause] += 1
             return []
-        return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor)
+        return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor,
+                              region=one.region, region_count=one.region_count)
                 for one in found]
 
     return read

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 
@@ -126,7 +126,7 @@ class SqliteFile:
             if self._has_records:
                 self._database.execute('DELETE FROM proemlc_entries WHERE id > ?', (after,))
 
-    def records(self, after: int = 0) -> Iterator[EntryRecord]:
+    def records(self, after: int = 0) -> Generator[EntryRecord, None, None]:
         """Yield the records with a number above `after`, in order."""
         if self._has_records:
             yield from starmap(EntryRecord.read, self._database.execute(
@@ -154,7 +154,8 @@ class SqliteFile:
         """
         return merged(self.rows(after, topics), self.records(after))
 
-    def rows(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Row]:
+    def rows(self, after: int = 0,
+             topics: Sequence[int] = ()) -> Generator[Row, None, None]:
         """Yield the rows with a number above `after`, in order; see `entries`."""
         among = f'AND topic_id IN ({",".join(map(str, topics))}) ' if topics else ''
         yield from self._database.execute(

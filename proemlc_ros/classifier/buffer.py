@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The most recent feature vectors, by their stamps."""
+"""The most recent feature vectors, by their stamps and regions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass
 
 from proemlc_ros.classifier.records import StampedVector
+from proemlc_ros.regions import SAME, WHOLE, Region, overlap
 from proemlc_ros.stamps import NANOSECONDS
+
+Box = tuple[float, float, float, float]
 
 
 @dataclass(slots=True)
@@ -46,11 +49,14 @@ class VectorBuffer:
         self.duplicates = 0
         self.bytes = 0
         self.newest: StampedVector | None = None
-        self.by_stamp: dict[int, StampedVector] = {}  # for looking up; change it by methods only
+        # Of whole pictures, for looking up; change it by methods only.
+        self.by_stamp: dict[int, StampedVector] = {}
+        self._by_region: dict[int, dict[Box, StampedVector]] = {}
         self._stamps: list[int] = []
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._stamps)
+        return self._count
 
     @property
     def span(self) -> tuple[int, int]:
@@ -60,8 +66,8 @@ class VectorBuffer:
     def add(self, vector: StampedVector) -> None:
         """Keep a vector; a jump back of the stamps removes all others first.
 
-        A vector without time is only ever the newest, and one with a known stamp replaces the
-        other.
+        A vector without time is only ever the newest, and one with a known stamp and region
+        replaces the other.
         """
         if vector.stamp and self.is_long_past(vector.stamp):
             self.jumps += 1
@@ -76,16 +82,18 @@ class VectorBuffer:
             return False
         return stamp < self._stamps[-1] - round(self.rules.reorder * NANOSECONDS)
 
-    def find(self, stamp: int, final: bool = False) -> StampedVector | None:
-        """Return the vector of a stamp, or the nearest within the tolerance.
+    def find(self, stamp: int, final: bool = False,
+             region: Region = WHOLE) -> StampedVector | None:
+        """Return the vector of a stamp and region, or the nearest in time within the tolerance.
 
-        An exact match is in `by_stamp`, without a call.
+        An exact match of a whole picture is in `by_stamp`, without a call.
 
         Args:
             stamp: nanoseconds.
             final: do not wait for a newer vector that might be nearer.
+            region: that the vector is of; a box that two programs round differently is the same.
         """
-        exact = self.by_stamp.get(stamp)
+        exact = self._at(stamp, region)
         if exact is not None or not self._stamps:
             return exact
         if stamp > self._stamps[-1] and not final:
@@ -93,27 +101,72 @@ class VectorBuffer:
         index = bisect_left(self._stamps, stamp)
         nearest = min(self._stamps[max(index - 1, 0):index + 1], key=lambda s: abs(s - stamp))
         if abs(nearest - stamp) <= round(self.rules.tolerance * NANOSECONDS):
-            return self.by_stamp[nearest]
+            return self._at(nearest, region)
         return None
+
+    def regions_at(self, stamp: int) -> list[Region]:
+        """Return the regions of a picture that have vectors."""
+        return [vector.region for vector in self._by_region.get(stamp, {}).values()]
 
     def clear(self) -> None:
         """Forget all vectors."""
         self.by_stamp.clear()
+        self._by_region.clear()
         self._stamps.clear()
-        self.bytes = 0
+        self._count = self.bytes = 0
         self.newest = None
 
+    def _at(self, stamp: int, region: Region) -> StampedVector | None:
+        if not region.size_x:
+            found = self.by_stamp.get(stamp)
+            if found is not None or stamp not in self._by_region:
+                return found
+            # A picture of one region: no other can be meant.
+            only = next(iter(self._by_region[stamp].values()))
+            return only if only.region_count == 1 else None
+        known = self._by_region.get(stamp)
+        if known is None:
+            return None
+        exact = known.get(region.box)
+        if exact is not None:
+            return exact
+        best = max(known.values(), key=lambda vector: overlap(vector.region, region))
+        return best if overlap(best.region, region) >= SAME else None
+
     def _keep(self, vector: StampedVector) -> None:
-        known = self.by_stamp.get(vector.stamp)
+        known = self._replace(vector)
         if known is not None:
             self.duplicates += 1
             self.bytes -= known.data.nbytes
-        elif not self._stamps or vector.stamp > self._stamps[-1]:
-            self._stamps.append(vector.stamp)
         else:
-            insort(self._stamps, vector.stamp)
-        self.by_stamp[vector.stamp] = vector
+            self._count += 1
         self.bytes += vector.data.nbytes
-        while len(self._stamps) > self.rules.capacity or (
-                self.bytes > self.rules.max_bytes and len(self._stamps) > 1):
-            self.bytes -= self.by_stamp.pop(self._stamps.pop(0)).data.nbytes
+        while self._count > self.rules.capacity or (
+                self.bytes > self.rules.max_bytes and self._count > 1):
+            if len(self._stamps) == 1:
+                break  # All of one picture: they stay together.
+            self._drop(self._stamps.pop(0))
+
+    def _replace(self, vector: StampedVector) -> StampedVector | None:
+        """Put a vector in its place; return the one that was there."""
+        stamp = vector.stamp
+        if stamp not in self.by_stamp and stamp not in self._by_region:
+            if not self._stamps or stamp > self._stamps[-1]:
+                self._stamps.append(stamp)
+            else:
+                insort(self._stamps, stamp)
+        if not vector.region.size_x:
+            known = self.by_stamp.get(stamp)
+            self.by_stamp[stamp] = vector
+            return known
+        regions = self._by_region.setdefault(stamp, {})
+        known = regions.get(vector.region.box)
+        regions[vector.region.box] = vector
+        return known
+
+    def _drop(self, stamp: int) -> None:
+        whole = self.by_stamp.pop(stamp, None)
+        for vector in (*(() if whole is None else (whole,)),
+                       *self._by_region.pop(stamp, {}).values()):
+            self.bytes -= vector.data.nbytes
+            self._count -= 1

@@ -24,6 +24,7 @@ from proemlc_ros.classifier.records import (
     Query,
     StampedVector,
 )
+from proemlc_ros.classifier.renewal.background import Renewals
 from proemlc_ros.classifier.requests import (
     LONGEST_ID,
     REFERENCE_PREFIX,
@@ -72,6 +73,7 @@ class Classifier:
         self.annotation_rate = RateLimit(0.0, 'annotations')
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
+        self.renewals = Renewals(durable, self.learning, on_error)
         self._matching = threading.Lock()
         self.requests = RequestTable()
         self._restore_requests(on_error)
@@ -103,6 +105,8 @@ class Classifier:
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
+        if vector.region.id:
+            validate_text(vector.region.id, 'region.id', LONGEST_ID)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -165,6 +169,8 @@ class Classifier:
                 self.annotation_rate.check(now)
             if annotation.extractor != self.durable.model.extractor:
                 validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
+            if annotation.region.id:
+                validate_text(annotation.region.id, 'region.id', LONGEST_ID)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:
@@ -184,17 +190,17 @@ class Classifier:
             return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
         return self.learning.call(act)
 
-    def rename(self, label: str, new_label: str) -> Future[ModelChange]:
+    def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
         """Give a label another name."""
         def act() -> ModelChange:
-            event = self.durable.rename(label, new_label)
+            event = self.durable.rename(label, new_label, annotator)
             return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
         return self.learning.call(act)
 
-    def remove(self, label: str) -> Future[ModelChange]:
+    def remove(self, label: str, annotator: str = '') -> Future[ModelChange]:
         """Forget a label."""
         def act() -> ModelChange:
-            return ModelChange(f'removed {shown(label)}', self.durable.remove(label))
+            return ModelChange(f'removed {shown(label)}', self.durable.remove(label, annotator))
         return self.learning.call(act)
 
     def reset(self) -> Future[ModelChange]:
@@ -206,10 +212,10 @@ class Classifier:
             return ModelChange(f'forgot everything{undo}', Event(EventKind.RESET))
         return self.learning.call(act)
 
-    def load(self, file_name: str) -> Future[ModelChange]:
+    def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
         """Replace the model by one of the model directory."""
         def act() -> ModelChange:
-            path = self.durable.load(file_name)
+            path = self.durable.load(file_name, annotator)
             self._model_replaced()
             learner = self.durable.model.learner
             return ModelChange(
@@ -217,10 +223,10 @@ class Classifier:
                 Event(EventKind.LOAD, file_name=path.name))
         return self.learning.call(act)
 
-    def save(self, file_name: str) -> Future[ModelChange]:
-        """Write the model to a file of the model directory."""
+    def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
+        """Write the model to a file of the model directory; keep_existing: only a new one."""
         def act() -> ModelChange:
-            path: Path = self.durable.save(file_name)
+            path: Path = self.durable.save(file_name, keep_existing)
             # The name first: a terminal may have no room for the folder.
             return ModelChange(f'wrote {path.name} to {path.parent}')
         return self.learning.call(act)
@@ -233,6 +239,7 @@ class Classifier:
             settled = self.matcher.expire(time.monotonic_ns())
         self._learn_settled(settled)
         self.snapshots.consider()
+        self.renewals.consider()
         self._retry_journal()
 
     def _retry_journal(self) -> None:
@@ -265,6 +272,7 @@ class Classifier:
     def close(self) -> None:
         """Learn what waits, write a snapshot, close the journal, free the folder."""
         self.clear_buffer('shutdown', 'the node was shut down')
+        self.renewals.close()
         self.learning.close()
         self.snapshots.close()
         try:

@@ -199,35 +199,39 @@ class Corrections:
 
     def _turn(self, kind: EventKind, numbers: Sequence[int], annotator: str,
               mine: bool) -> list[Step]:
-        durable, left, done = self._durable, {*numbers}, []
+        durable, done = self._durable, []
         with durable.lock:
             catch_up(durable)
-            self._require_last(kind, left, annotator if mine else None)
-            for _ in range(len(left) or 1):
-                history = self.history()
-                step = _next(history, kind, annotator if mine else None)
-                if step is None:
-                    raise UndoError(f'there is nothing to {kind.name.lower()}')
+            for step in self._meant(kind, {*numbers}, annotator if mine else None):
                 if step.kind in BEGINNINGS:
-                    _require_nothing_behind(history, step)
+                    _require_nothing_behind(self.history(), step)
                 self._change(self._event(kind, annotator, sample=step.number))
                 done.append(step)
         return done
 
-    def _require_last(self, kind: EventKind, numbers: set[int], annotator: str | None) -> None:
-        """Check that the steps meant are the next ones.
+    def _meant(self, kind: EventKind, numbers: set[int], annotator: str | None) -> list[Step]:
+        """Return the steps that are meant, in the order in which they are changed.
 
         Raises:
-            UndoError: they are not.
+            UndoError: they are not the next ones, or there are none.
         """
         history = self.history()
-        for _ in range(len(numbers)):
-            step = _next(history, kind, annotator)
-            if step is None or step.number not in numbers:
-                found = 'nothing' if step is None else f'entry {step.number}'
-                raise UndoError(f'something else was done meanwhile: the next to '
-                                f'{kind.name.lower()} is {found}; look again')
-            history = history.with_event(Event(kind, sample=step.number))
+        found: list[Step] = []
+        while not found or len(found) < len(numbers):
+            steps = _next(history, kind, annotator)
+            if not steps and not numbers:
+                raise UndoError(f'there is nothing to {kind.name.lower()}')
+            if numbers and not {step.number for step in steps or ()} & numbers:
+                text = f'entry {steps[0].number}' if steps else 'nothing'
+                raise UndoError('something else was done meanwhile: the next to '
+                                f'{kind.name.lower()} is {text}; look again')
+            for step in steps:
+                found.append(step)
+                history = history.with_event(Event(kind, sample=step.number))
+        if numbers and {step.number for step in found} != numbers:
+            raise UndoError('something else was done meanwhile: other steps belong to these; '
+                            'look again')
+        return found
 
     def _event(self, kind: EventKind, annotator: str, **fields: object) -> Event:
         return Event(kind, self._durable.clock(), annotator=annotator,
@@ -256,7 +260,7 @@ class Corrections:
         entries = undo_entries(durable, after, learner)
         extractor = (durable.model.extractor if after.origin == before.origin
                      else extractor_after(learner, after))
-        durable.write(event, step_reference(event.sample))
+        durable.position, = durable.journal.append([event], [step_reference(event.sample)])
         durable.model.go_on_with(learner, entries, extractor)
         return event
 
@@ -297,9 +301,9 @@ class Corrections:
         return learner
 
 
-def _next(history: History, kind: EventKind, annotator: str | None) -> Step | None:
-    return (history.last_step(annotator) if kind is EventKind.UNDO
-            else history.last_undone(annotator))
+def _next(history: History, kind: EventKind, annotator: str | None) -> list[Step]:
+    return (history.next_undo(annotator) if kind is EventKind.UNDO
+            else history.next_redo(annotator))
 
 
 def _require_nothing_behind(history: History, step: Step) -> None:

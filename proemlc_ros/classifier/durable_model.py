@@ -17,7 +17,7 @@ from proemlc_ros.classifier.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt, Picture
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
 from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -103,9 +103,9 @@ class DurableModel:
             try:
                 if accepted and failure is not None:
                     raise failure
+                references = [item.request.reference if item.request else '' for item in accepted]
                 numbers = iter(self.journal.append(
-                    accepted, [item.request.reference if item.request else ''
-                               for item in accepted], [*map(self.pictures.find, accepted)]))
+                    accepted, references, [*map(self.pictures.find, accepted)]))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             results: list[Learnt | ProEMLCError] = []
@@ -114,6 +114,7 @@ class DurableModel:
                     results.append(item)
                     continue
                 self.position = next(numbers)
+                self.pictures.settle(self.position, item)
                 try:
                     introduced = self.model.learn(self.position, item)
                 except ProEMLCError as error:
@@ -122,17 +123,6 @@ class DurableModel:
                 else:
                     results.append(Learnt(item, self.position, introduced, self.model.version))
             return results
-
-    def keep_picture(self, number: int, picture: Picture) -> None:
-        """Write the picture of an annotation that was learnt before it came.
-
-        Raises:
-            JournalError: it is not kept.
-        """
-        with self.lock:
-            entry = self.journal.append_late_picture(number, picture)
-            if self.position == entry - 1:
-                self.position = entry  # It changes nothing that a snapshot would lack.
 
     def undo(self) -> Annotation:
         """Unlearn the last annotation, as if it had never been learnt.
@@ -210,7 +200,7 @@ class DurableModel:
                                         self.directory.key)
             self.record(EventKind.RESET)
             self.model.replace(self.new_learner())
-            self._try_snapshot()
+            self.try_snapshot()
             return kept
 
     # ----- files -----
@@ -235,14 +225,15 @@ class DurableModel:
                 self.journal.attachments.find(reference), self.limits, path.name)
             self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
             self.model.replace(learner)
-            self._try_snapshot()
+            self.try_snapshot()
             return path
 
-    def save(self, name: str) -> Path:
+    def save(self, name: str, keep_existing: bool = False) -> Path:
         """Write the model to a file of the model directory.
 
         Args:
             name: of the file; empty for the snapshot.
+            keep_existing: whether a file of that name is not overwritten.
 
         Raises:
             ModelDirectoryError, OSError: nothing was written.
@@ -251,6 +242,8 @@ class DurableModel:
         if path in self.directory.snapshots:
             self.snapshot()
             return self.directory.snapshots[0]
+        if keep_existing:
+            self.directory.require_new(path)
         with self.lock:
             learner, extra = self.model.learner.copy(), {'extractor': self.model.extractor}
         learner.save(path, extra, self.directory.key)
@@ -294,14 +287,12 @@ class DurableModel:
 
     def record(self, kind: EventKind, reference: str = '', **fields: Any) -> Event:
         """Write an event to the journal."""
-        return self.write(Event(kind, self.clock(), **fields), reference)
-
-    def write(self, event: Event, reference: str = '') -> Event:
-        """Write an event to the journal."""
+        event = Event(kind, self.clock(), **fields)
         self.position, = self.journal.append([event], [reference])
         return event
 
-    def _try_snapshot(self) -> None:
+    def try_snapshot(self) -> None:
+        """Write the snapshot, or say why not."""
         try:
             self.snapshot()
         except (OSError, ProEMLCError) as error:

@@ -10,14 +10,19 @@ back their own steps independently of each other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from copy import copy
+from itertools import takewhile
 from typing import NamedTuple
 
 from proemlc_ros.classifier.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.rebuild import undone_number
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.requests import REFERENCE_PREFIX, ClientRequest
 
+# Requests of clients that record many samples as one step.
+_BURST = re.compile(r'(burst:[0-9a-f]{12}):\d{1,9}')
 LABEL_CHANGES = (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS)
 # What gives the model another beginning: the samples before it are not part of the model.
 BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
@@ -31,11 +36,13 @@ class Step(NamedTuple):
         number: of its journal entry.
         time: nanoseconds since the epoch, when it was written.
         record: the annotation without features, or the event.
+        group: of steps that are undone together, such as a burst; empty: none.
     """
 
     number: int
     time: int
     record: Annotation | Event
+    group: str = ''
 
     @property
     def kind(self) -> EventKind | None:
@@ -76,10 +83,11 @@ class History:
     def follow(self, entries: Iterable[EntryProtocol]) -> None:
         """Take note of the entries behind the last one."""
         for entry in entries:
-            self.add(entry.number, entry.time, entry.record, undone_number(entry))
+            self.add(entry.number, entry.time, entry.record, undone_number(entry),
+                     group_of(entry.reference))
 
     def add(self, number: int, time: int, record: Annotation | Event | None,
-            undone: int | None = None) -> None:
+            undone: int | None = None, group: str = '') -> None:
         """Take note of one entry.
 
         Args:
@@ -87,11 +95,12 @@ class History:
             time: when it was written.
             record: what it says; None where it cannot be read.
             undone: number of the entry that an undo of an earlier version refers to.
+            group: of an annotation that belongs to others.
         """
         self.last = number
         if isinstance(record, Annotation):
             bare = record._replace(features=None, request=None)
-            self.steps[number] = Step(number, time, bare)
+            self.steps[number] = Step(number, time, bare, group)
             self._samples[number] = bare
         elif isinstance(record, Event) and record.kind in (EventKind.UNDO, EventKind.REDO):
             self._turn(number, record, record.sample or undone or self._last_sample())
@@ -119,6 +128,12 @@ class History:
     def corrected(self) -> bool:
         """Whether an entry changes what an earlier one did, other than by undoing the last one."""
         return self._corrected
+
+    @property
+    def renewed(self) -> bool:
+        """Whether the layer of the model is that of a renewal."""
+        step = self.steps.get(self.layer_origin())
+        return step is not None and step.kind is EventKind.RENEW
 
     @property
     def samples(self) -> dict[int, Annotation]:
@@ -150,17 +165,21 @@ class History:
         return min((target for number, target in self._reaches
                     if number > after and target >= self.origin), default=after + 1)
 
-    def last_step(self, annotator: str | None = None) -> Step | None:
-        """Return the step that is undone next; annotator: of this one only."""
-        return next((step for step in reversed(self.steps.values())
-                     if step.number not in self.undone and step.kind is not EventKind.RENEW
-                     and annotator in (None, step.annotator)), None)
+    def next_undo(self, annotator: str | None = None) -> list[Step]:
+        """Return the steps that are undone next, the last one first; annotator: of this one only.
 
-    def last_undone(self, annotator: str | None = None) -> Step | None:
-        """Return the step that is made again next; annotator: of this one only."""
-        return next((self.steps[number] for number in reversed(self.undone)
-                     if number in self.steps
-                     and annotator in (None, self.steps[number].annotator)), None)
+        Several where they belong together; empty where there is none.
+        """
+        return _first_group(step for step in reversed(self.steps.values())
+                            if step.number not in self.undone
+                            and step.kind is not EventKind.RENEW
+                            and annotator in (None, step.annotator))
+
+    def next_redo(self, annotator: str | None = None) -> list[Step]:
+        """Return the steps that are made again next, in order; see `next_undo`."""
+        return _first_group(self.steps[number] for number in reversed(self.undone)
+                            if number in self.steps
+                            and annotator in (None, self.steps[number].annotator))
 
     # ----- inside -----
 
@@ -203,6 +222,23 @@ class History:
         elif record.kind in LABEL_CHANGES:
             self._samples = {number: with_labels_changed(annotation, record)
                              for number, annotation in self._samples.items()}
+
+
+def group_of(reference: str) -> str:
+    """Return the group of the annotation with this reference; empty where it has none."""
+    if not reference.startswith(REFERENCE_PREFIX):
+        return ''
+    request = ClientRequest.from_reference(reference)
+    found = _BURST.fullmatch(request.id) if request is not None else None
+    return found[1] if found else ''
+
+
+def _first_group(steps: Iterator[Step]) -> list[Step]:
+    first = next(steps, None)
+    if first is None:
+        return []
+    return [first, *(takewhile(lambda step: step.group == first.group, steps)
+                     if first.group else ())]
 
 
 def is_correction(event: Event) -> bool:

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the feature vector that an annotation is about, by its stamp.
+"""Finds the feature vector that an annotation is about, by its stamp and region.
 
 The matcher has no clock: every call brings its own time, so that a live node and a replayed bag
 decide alike.
@@ -92,8 +92,8 @@ class StampMatcher:
         annotation = pending.annotation
         if annotation.features is not None:
             return True
-        if not annotation.stamp:
-            found = self.buffer.newest
+        if annotation.region.size_x or not annotation.stamp:
+            found = self._find_region(annotation)
         else:
             found = (self.buffer.by_stamp.get(annotation.stamp)
                      or self.buffer.find(annotation.stamp))
@@ -141,13 +141,13 @@ class StampMatcher:
         waiting: deque[PendingAnnotation] = deque()
         for pending in self._held:
             late = pending.deadline <= now
-            found = self.buffer.find(pending.annotation.stamp, final=late)
+            found = self.buffer.find(pending.annotation.stamp, final=late,
+                                     region=pending.annotation.region)
             if found is not None:
                 pending.match(found)
             elif late:
                 pending.error = UnmatchedAnnotationError(
-                    'unknown_stamp', f'{self._unknown(pending.annotation.stamp)}; '
-                    f'waited {self.rules.hold:g} s for it')
+                    *self._unknown(pending.annotation, f'; waited {self.rules.hold:g} s for it'))
             else:
                 waiting.append(pending)
                 continue
@@ -155,29 +155,56 @@ class StampMatcher:
         self._held = waiting
         return settled
 
+    def _find_region(self, annotation: Annotation) -> StampedVector | None:
+        """Return the vector of a region, or of the newest picture."""
+        if annotation.stamp:
+            return self.buffer.find(annotation.stamp, region=annotation.region)
+        newest = self.buffer.newest
+        if newest is None or (not annotation.region.size_x and newest.region_count <= 1):
+            return newest
+        return self.buffer.find(newest.stamp, final=True, region=annotation.region)
+
     def _hopeless(self, annotation: Annotation) -> UnmatchedAnnotationError | None:
         """Return why waiting is of no use, or None where a late vector may still come."""
-        if not annotation.stamp:
+        newest = self.buffer.newest
+        if not annotation.stamp and newest is None:
             return UnmatchedAnnotationError(
                 'no_features', 'the annotation is about the newest feature vector (stamp zero), '
                 'but none was received; check that features are published, then annotate again')
-        if self.buffer.is_long_past(annotation.stamp):
-            return UnmatchedAnnotationError('unknown_stamp', self._unknown(annotation.stamp))
+        stamp = annotation.stamp or (newest.stamp if newest is not None else 0)
+        regions = self.buffer.regions_at(stamp)
+        if regions and not annotation.region.size_x:
+            return UnmatchedAnnotationError(
+                'no_region', f'the picture of stamp {seconds(stamp)} has '
+                f'{len(regions)} regions; name the one that the annotation is about')
+        if not annotation.stamp or self.buffer.is_long_past(annotation.stamp):
+            return UnmatchedAnnotationError(*self._unknown(annotation))
         if len(self._held) >= self.rules.max_held:
             return UnmatchedAnnotationError(
                 'too_many_held', f'{self.rules.max_held} annotations already wait for their '
                 'features; annotate more slowly or raise held_annotations')
         return None
 
-    def _unknown(self, stamp: int) -> str:
+    def _unknown(self, annotation: Annotation, more: str = '') -> tuple[str, str]:
+        """Return the cause and the text of an annotation whose features were not found."""
+        stamp, region = annotation.stamp, annotation.region
+        regions = self.buffer.regions_at(stamp or self.buffer.newest.stamp
+                                         if self.buffer.newest is not None else stamp)
+        if region.size_x and regions:
+            shown = ', '.join(f'{x:g} {y:g} {width:g} {height:g}'
+                              for x, y, width, height in (one.box for one in regions[:3]))
+            return 'unknown_region', (
+                f'no region of the picture of stamp {seconds(stamp)} is '
+                f'{" ".join(format(value, "g") for value in region.box)} (centre and size in '
+                f'pixels); it has {len(regions)}: {shown}{" …" if regions[3:] else ""}{more}')
         if not len(self.buffer):
             span = 'the buffer is empty'
         else:
             oldest, newest = self.buffer.span
             span = (f'the buffer holds {len(self.buffer)} vectors from {seconds(oldest)} to '
                     f'{seconds(newest)}')
-        return (f'no feature vector has stamp {seconds(stamp)} within '
-                f'{self.rules.tolerance:g} s; {span}')
+        return 'unknown_stamp', (f'no feature vector has stamp {seconds(stamp)} within '
+                                 f'{self.rules.tolerance:g} s; {span}{more}')
 
 
 def seconds(stamp: int) -> str:

@@ -108,6 +108,27 @@ class ModelDirectory:
             raise ModelDirectoryError(f'{name!r} is a link; only files of {self.path} are used')
         return path
 
+    @staticmethod
+    def require_new(path: Path) -> None:
+        """Check that there is no such file yet.
+
+        Raises:
+            ModelDirectoryError: there is.
+        """
+        if path.exists():
+            raise ModelDirectoryError(f'{path.name} exists already; overwrite it on purpose, or '
+                                      'give another name')
+
+    def files(self) -> list[tuple[str, int, int]]:
+        """Return name, bytes and time of change (nanoseconds) of the model files, newest first."""
+        found = []
+        for path in self.path.glob(f'*{ENDING}'):
+            if not path.is_symlink():
+                with suppress(OSError):  # It may be deleted meanwhile.
+                    status = path.stat()
+                    found.append((path.name, status.st_size, status.st_mtime_ns))
+        return sorted(found, key=lambda file: -file[2])
+
     def read_model(self, path: Path, limits: Limits, name: str = '') -> ProEMLC:
         """Return the model of a file.
 

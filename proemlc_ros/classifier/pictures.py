@@ -10,12 +10,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from proemlc_ros.classifier.records import WHOLE, Annotation, Picture, Region
 
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import DurableModel
+
 # Nanoseconds by which the stamps of a picture and of a feature vector made from it may differ.
-_TOLERANCE = 50_000_000
+_TOLERANCE = 5_000_000
 # Annotations that may wait for their pictures.
 _MOST_EXPECTED = 200
 
@@ -54,6 +57,8 @@ class PictureBuffer:
         self._fresh: OrderedDict[int, PictureSource] = OrderedDict()
         self._small: OrderedDict[int, Picture] = OrderedDict()
         self._expected: OrderedDict[int, list[ExpectedPicture]] = OrderedDict()
+        # Annotations without a picture that are just being written.
+        self._missed: set[Annotation] = set()
         self._fresh_bytes = self._small_bytes = 0
         self._lock = threading.Lock()
 
@@ -86,17 +91,22 @@ class PictureBuffer:
             source = self._fresh.get(stamp)
             # The whole picture is better than none where the region is not to be had any more.
             small = self._small.get(stamp)
-        return self._made(source, annotation.region) if source is not None else small
+        found = self._made(source, annotation.region) if source is not None else small
+        if found is None:
+            if len(self._missed) > _MOST_EXPECTED:
+                self._missed.clear()  # They were never written: the disk failed.
+            self._missed.add(annotation)
+        return found
 
-    def expect(self, number: int, annotation: Annotation) -> None:
-        """Remember that the picture of an annotation has not come yet."""
-        if not self.active:
-            return
-        with self._lock:
-            self._expected.setdefault(annotation.stamp, []).append(
-                ExpectedPicture(number, annotation.region))
-            while len(self._expected) > _MOST_EXPECTED:
-                self._expected.popitem(last=False)
+    def settle(self, number: int, annotation: Annotation) -> None:
+        """Take note of the entry of an annotation; where its picture is missing, it may follow."""
+        if annotation in self._missed:
+            self._missed.discard(annotation)
+            with self._lock:
+                self._expected.setdefault(annotation.stamp, []).append(
+                    ExpectedPicture(number, annotation.region))
+                while len(self._expected) > _MOST_EXPECTED:
+                    self._expected.popitem(last=False)
 
     def clear(self) -> None:
         """Forget all pictures."""
@@ -134,3 +144,15 @@ class PictureBuffer:
             self._fresh_bytes -= self._fresh.pop(stamp).nbytes
         if stamp in self._small:
             self._small_bytes -= len(self._small.pop(stamp).data)
+
+
+def keep_late_picture(durable: DurableModel, number: int, picture: Picture) -> None:
+    """Write the picture of an annotation that was learnt before it came.
+
+    Raises:
+        JournalError: it is not kept.
+    """
+    with durable.lock:
+        entry = durable.journal.append_late_picture(number, picture)
+        if durable.position == entry - 1:
+            durable.position = entry  # It changes nothing that a snapshot would lack.

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.journal_protocol import EntryProtocol, numbers_in_words
@@ -100,7 +101,8 @@ def rebuild_for_undo(durable: DurableModel, reason: UnlearnError) -> ProEMLC:
         UndoError: there is no such learner.
     """
     number, began = durable.model.undo_stack.last.number, time.monotonic()
-    learner = (durable.corrections.without(number) if durable.corrections.history().corrected
+    history = durable.corrections.history()
+    learner = (durable.corrections.without(number) if history.corrected or history.renewed
                else rebuild(durable, number, durable.position))
     due = durable.model.learner.samples - 1
     if learner.samples != due:
@@ -153,18 +155,36 @@ def _replay(durable: DurableModel, learner: ProEMLC, entries: Iterable[EntryProt
         record = entry.record
         if isinstance(record, Annotation):
             if entry.number not in left_out:
+                learner = durable.model.fitted(learner, record.extractor)
                 with suppress(ProEMLCError):  # Rejected as it was the first time.
                     learner.learn(record.matched_features, accepted_labels(record))
         elif record is None:
             raise JournalError(f'journal entry {entry.number} is needed for that; {entry.error}')
         elif record.kind is EventKind.RESET:
             learner = durable.new_learner()
+        elif record.kind is EventKind.RENEW:
+            learner = _renewed_without(durable, entry, left_out)
         elif record.kind is EventKind.LOAD:
             learner = durable.directory.read_again(entry, durable.journal.attachments)
         else:
             # The label may have come with an annotation that is left out.
             with suppress(UnknownLabelError):
                 _change_label(learner, record)
+    return learner
+
+
+def _renewed_without(durable: DurableModel, entry: EntryProtocol, left_out: set[int]) -> ProEMLC:
+    """Return the renewed model of an entry without annotations that it has learnt."""
+    from proemlc_ros.classifier.history import History
+    learner = durable.directory.read_again(entry, durable.journal.attachments)
+    history = History()
+    history.follow(takewhile(lambda other: other.number < entry.number,
+                             durable.journal.entries()))
+    for number in sorted(left_out & history.samples.keys(), reverse=True):
+        stored = durable.journal.entry(number)
+        if stored is not None and isinstance(stored.record, Annotation):
+            learner.unlearn(stored.record.matched_features,
+                            accepted_labels(history.samples[number]))
     return learner
 
 

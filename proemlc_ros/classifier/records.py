@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.classifier.requests import ClientRequest, learnt_text
+from proemlc_ros.regions import WHOLE as WHOLE
+from proemlc_ros.regions import Region as Region
 
 Vector = NDArray[np.float32]
 Kind = TypeVar('Kind')
@@ -23,28 +25,6 @@ def _by_identity(kind: type[Kind]) -> type[Kind]:
     for name in ('__eq__', '__ne__', '__hash__'):
         setattr(kind, name, getattr(object, name))
     return kind
-
-
-class Region(NamedTuple):
-    """Part of a picture: an upright box in pixels.
-
-    Args:
-        id: detection or track that it belongs to, empty where there is none.
-        center_x: pixels from the left edge.
-        center_y: pixels from the upper edge.
-        size_x: width; 0 for the whole picture.
-        size_y: height; 0 for the whole picture.
-    """
-
-    id: str = ''
-    center_x: float = 0.0
-    center_y: float = 0.0
-    size_x: float = 0.0
-    size_y: float = 0.0
-
-
-WHOLE = Region()
-"""The whole picture."""
 
 
 class Picture(NamedTuple):

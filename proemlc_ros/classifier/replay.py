@@ -54,6 +54,8 @@ class Replay:
         self._one_by_one = False
         # New labels of annotations that are left out and not undone yet.
         self._passing: list[list[str]] = []
+        # The last renewal, where its content is gone.
+        self._lost_renewal: tuple[int, str] | None = None
 
     def run(self) -> None:
         """Apply all entries behind the model's position.
@@ -83,6 +85,10 @@ class Replay:
                 self._flush()
                 self._apply(entry)
         self._flush()
+        # What may be left are pictures, which a model does not hold.
+        durable.position = max(durable.position, durable.journal.last_number)
+        if self._lost_renewal is not None:
+            self._report.rejections.append(self._lost_renewal)
 
     def _replay_corrections(self) -> bool:
         """Apply all entries at once where they change what earlier ones did; else do nothing."""
@@ -177,9 +183,25 @@ class Replay:
             durable.model.remove(event.label)
         elif event.kind is EventKind.RESET:
             durable.model.replace(durable.new_learner())
+        elif event.kind is EventKind.RENEW:
+            self._renew(entry)
         elif event.kind is EventKind.LOAD:
             durable.model.replace(
                 durable.directory.read_again(entry, durable.journal.attachments))
+
+    def _renew(self, entry: EntryProtocol) -> None:
+        """Go on with a renewed model; without its content, with the model as it was before.
+
+        All its samples are in the model all the same. The content of renewals that a later one
+        has superseded is deleted.
+        """
+        durable = self._durable
+        try:
+            durable.model.renew(durable.directory.read_again(entry, durable.journal.attachments))
+        except ModelDirectoryError as error:
+            self._lost_renewal = (entry.number, f'its layer and settings are not used: {error}')
+        else:
+            self._lost_renewal = None
 
     def _undo(self, entry: EntryProtocol) -> None:
         model, number = self._durable.model, undone_number(entry)

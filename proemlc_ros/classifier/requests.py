@@ -51,7 +51,8 @@ class ClientRequest(NamedTuple):
         digest = blake2b(digest_size=16)
         digest.update(json.dumps([
             annotation.stamp, annotation.labels, annotation.absent, annotation.complete,
-            annotation.extractor, annotation.annotator]).encode())
+            annotation.extractor, annotation.annotator,
+            *([annotation.region] if annotation.region.size_x else [])]).encode())
         digest.update(b'' if features is None else features.tobytes())
         return cls(request_id, digest.hexdigest())
 

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -91,3 +92,23 @@ class Statistics:
         """Return how many messages were rejected, by cause."""
         with self._lock:
             return dict(self._rejects)
+
+
+class Silence:
+    """Tells for how long a counter has stood still.
+
+    Args:
+        clock: returns seconds on a steady clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._total = 0
+        self._since = clock()
+
+    def seconds(self, total: int) -> float:
+        """Return the seconds since the counter grew, as far as the calls can tell."""
+        now = self._clock()
+        if total != self._total:
+            self._total, self._since = total, now
+        return now - self._since

@@ -18,6 +18,11 @@ from proemlc_ros.bags.writer import STORAGES, make_bag
 from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.arguments import not_negative, positive, seed
 from proemlc_ros.cli.info import show_bag
+from proemlc_ros.cli.picture_folders import (
+    is_picture_folder,
+    picture_extractor,
+    read_picture_folder,
+)
 from proemlc_ros.cli.tables import add_label_columns, find_table, read_table
 from proemlc_ros.cli.terminal import ProgressBar, counted, show
 from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
@@ -54,7 +59,12 @@ def run(args: argparse.Namespace) -> int:
 def _add_make(parser: argparse.ArgumentParser) -> None:
     parser.description = 'Converts a data set to a bag in which labels appear one by one.'
     parser.add_argument('data', type=Path, metavar='DATA',
-                        help='an ARFF or CSV file, or a folder with --name')
+                        help='an ARFF or CSV file, a folder of pictures, or a folder with --name')
+    parser.add_argument('--extract', default='', metavar='EXTRACTOR',
+                        help='extractor for pictures (default: the default backbone, or '
+                        'colour_moments)')
+    parser.add_argument('--sensors', type=Path, metavar='FILE',
+                        help='extractor for pictures by this parameter file of the feature node')
     parser.add_argument('--name', metavar='SET', help='data set in the folder, such as scene')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='BAG',
                         help='folder of the new bag')
@@ -70,13 +80,20 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
 
 
 def _make(args: argparse.Namespace) -> int:
-    data = (find_table(args.data, args.name) if args.name
-            else read_table(args.data, args.labels))
+    extractor = None
+    if args.name:
+        data = find_table(args.data, args.name)
+    elif is_picture_folder(args.data):
+        extractor = picture_extractor(args.extract, args.sensors)
+        data = read_picture_folder(args.data, extractor, args.labels)
+    else:
+        data = read_table(args.data, args.labels)
     count = len(data.label_names)
     sizes = parse_pattern(args.pattern or str(count), count)
     order = introduction_order(data.Y, sizes, args.seed)
     with ProgressBar(len(order), data.name) as bar:
-        made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate)
+        made = make_bag(args.output, _samples(data, order, bar), args.storage, args.rate,
+                        extractor=extractor.name if extractor is not None else '')
     show(f'{args.output}: {counted(made, "sample")} of {data.name}, {counted(count, "label")}, '
          f'{"+".join(map(str, sizes))}')
     return 0

@@ -7,9 +7,14 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from proemlc_ros.cli.arguments import at_least_one, port, positive, seed
+from proemlc_ros.errors import BackboneError
+
+# Share of the time that the network may take; the other nodes need the rest.
+NETWORK_SHARE = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='pictures in each of the eight phases (default: %(default)s)')
     parser.add_argument('--exam-pictures', type=at_least_one, default=200, metavar='N',
                         help='pictures in the exam at the end (default: %(default)s)')
+    parser.add_argument('--hand-made', action='store_true',
+                        help='hand-made features, even where a network for deep ones is installed')
     parser.add_argument('--dashboard', action='store_true',
                         help='also serve the web page, and keep running until Ctrl-C')
     parser.add_argument('--port', type=port, default=8642, metavar='N',
@@ -52,14 +59,34 @@ def run(args: argparse.Namespace) -> int:
     curriculum = Curriculum(
         args.seed, phase_pictures=args.lesson_pictures, exam_pictures=args.exam_pictures)
     display = ProgressDisplay(curriculum)
+    rate = args.rate if args.hand_made else with_deep_features(args.rate, display.line)
+    options = DemoOptions(args.output.resolve(), curriculum, rate, args.dashboard, args.port,
+                          args.hand_made)
     display.line('A camera, feature_node, classifier_node and an operator, each a process of its '
-                 'own, over ROS 2.')
-    folder = args.output.resolve()
-    comparison = run_demo(
-        DemoOptions(folder, curriculum, args.rate, args.dashboard, args.port), display)
+                 f'own, over ROS 2, in the namespace {options.namespace}.')
+    comparison = run_demo(options, display)
     display.line(f'Exam: Hamming loss {comparison.node:.4f} learnt picture by picture, '
                  f'{comparison.batch:.4f} trained in one batch (ratio {comparison.ratio:.2f}).')
-    display.line(f'Report: {folder / REPORT_FILE}')
-    display.line(f'Model:  {folder / MODEL_FOLDER / MODEL_FILE}')
+    display.line(f'Report: {options.folder / REPORT_FILE}')
+    display.line(f'Model:  {options.folder / MODEL_FOLDER / MODEL_FILE}')
     display.line(f'Done in {time.monotonic() - start:.0f} s.')
     return 0
+
+
+def with_deep_features(rate: float, say: Callable[[str], None]) -> float:
+    """Install the default network unless there is one; return the rate that it can follow.
+
+    Args:
+        rate: pictures per second that were asked for.
+        say: takes what the user should know.
+    """
+    from proemlc_ros.features.automatic import automatic_in_words
+    from proemlc_ros.features.backbone.installing import ensure_backbone
+    try:
+        backbone = ensure_backbone()
+    except BackboneError as error:
+        say(f'No deep features: {error}')
+        say(f'Going on with {automatic_in_words()}.')
+        return rate
+    say(f'The camera node gives {automatic_in_words()}; {backbone.speed}.')
+    return min(rate, NETWORK_SHARE * 1e3 / backbone.image_ms)

@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         'Plays bags (rosbag2 folders, .db3 or .mcap files, journals) to a model with the '
         'rules of the node: each annotation is first compared with the prediction, then learnt.')
-    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG', help='in the order to play')
+    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
+                        help='a bag, or a folder of pictures; in the order to play')
     parser.add_argument('--model', type=Path, metavar='FILE', help='start from a saved model')
     parser.add_argument('--frozen', action='store_true', help='predict only, learn nothing')
     parser.add_argument('--compare', nargs='+', default=[], metavar='MODEL',

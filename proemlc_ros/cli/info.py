@@ -56,8 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='a model file, a bag or a journal')
     parser.add_argument('--key', type=Path, metavar='KEYFILE',
                         help='key to check the signatures of model files with')
-    parser.add_argument('--strict', action='store_true',
-                        help='fail on a damaged bag instead of showing what is readable')
+    damaged = parser.add_mutually_exclusive_group()
+    damaged.add_argument('--strict', action='store_true',
+                         help='fail on a damaged bag instead of showing what is readable')
+    damaged.add_argument('--best-effort', action='store_true',
+                         help='show what is readable of a damaged bag (the default)')
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,11 +18,13 @@ from proemlc_ros.errors import ProEMLCError
 # Name to one line of help. The module of the same name in this folder has `add_arguments(parser)`
 # and `run(args) -> exit code`; it is imported only when its command is given.
 COMMANDS = {
+    'teach': 'teach a camera, a folder of pictures, a video or a bag, in a web page',
     'demo': 'watch the classifier learn new labels, over real ROS 2',
     'info': 'show the contents of a model, a bag or a journal',
     'evaluate': 'evaluate a model, or settings, on bags: predict, compare, learn',
     'train': 'train a model on bags and journals',
     'merge': 'merge the models of several robots into one',
+    'export': 'write a taught model as ONNX, for programs without this package',
     'sign': 'sign model files with the key of a fleet',
     'backbone': 'install networks for deep features, and show those installed',
     'journal': 'check, repair, back up and compact what a classifier has learnt',

@@ -15,6 +15,7 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.cli.arguments import not_negative
+from proemlc_ros.cli.picture_folders import bags_of, is_picture_folder
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
@@ -119,7 +120,7 @@ def add_bag_arguments(parser: argparse.ArgumentParser) -> None:
                        help='topic of annotations, where there are several')
     group.add_argument('--extract', action='append', default=[], metavar='TOPIC=EXTRACTOR',
                        help='extract features from a sensor topic, such as /scan=laser_profile; '
-                       'may be repeated')
+                       'may be repeated; for a folder of pictures EXTRACTOR alone')
     group.add_argument('--sensors', type=Path, metavar='FILE',
                        help='extract features by this parameter file of the feature node')
     group.add_argument('--tolerance', type=not_negative, default=0.0, metavar='SECONDS',
@@ -143,15 +144,21 @@ def bag_set(
         ParameterError: --extract is not TOPIC=EXTRACTOR.
 
     """
+    file, wanted = args.sensors, args.extract
+    if any(map(is_picture_folder, paths)):
+        # Their features are made here; what is left are bags of feature vectors.
+        plain = [text for text in wanted if '=' not in text]
+        paths = bags_of(paths, ''.join(plain[-1:]), file)
+        file, wanted = None, [text for text in wanted if '=' in text]
     extractors = {}
-    for text in args.extract:
+    for text in wanted:
         topic, equals, kind = text.rpartition('=')
         if not equals or not topic or not kind:
             raise ParameterError(f'--extract {text!r} is not TOPIC=EXTRACTOR')
         extractors[topic] = kind
     sensors = None
-    if args.sensors is not None:
-        sensors = partial(_pipeline_from_file, args.sensors)
+    if file is not None:
+        sensors = partial(_pipeline_from_file, file)
     elif extractors:
         sensors = partial(_pipeline_of, extractors)
     return BagSet(paths, TopicSelection(args.features, args.annotations, sensors),

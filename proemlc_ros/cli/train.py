@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'Learns from bags and journals, streaming and in constant memory. The result does not '
         'depend on the order of the bags, nor on where they are read; a hidden layer that is '
         'drawn from samples takes the first ones.')
-    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG', help='a bag or a journal')
+    parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
+                        help='a bag, a journal, or a folder of pictures')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
                         help='model file to write (.npz)')
     parser.add_argument('--model', type=Path, metavar='FILE', help='continue with a saved model')

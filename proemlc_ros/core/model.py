@@ -232,6 +232,13 @@ class ProEMLC(ModelReader):
         state.learner, state.width, state.warmup = sums.to_learner(), sums.layer.width, None
         return cls._of(state, {})
 
+    @classmethod
+    def renewed(cls, X: object, labels: object, absent: object = None,
+                complete: object = True, **more: Any) -> ProEMLC:
+        """Return a model that all samples have decided on together; see core/renewal.py."""
+        from proemlc_ros.core.renewal import renewed
+        return renewed(X, labels, absent, complete, **more)
+
     def copy(self) -> ProEMLC:
         """Return an independent copy."""
         with self._lock:

@@ -16,10 +16,12 @@ from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import Classification, choose, novelty_of
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
+from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
+from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import NotReadyError
 
 
@@ -90,6 +92,20 @@ class ModelReader:
             return Classification(choose(learner, scores + learner.labels.handicap),
                                   scores.copy(), novelty_of(learner, sample.hidden, leverage),
                                   tuple(learner.labels.names), *learner.thresholds.choice)
+
+    def left_out_scores(self, X: object, labels: list[SampleLabels]) -> Array:
+        """Return the scores (n, labels) of learnt samples, each as if it had not been learnt.
+
+        Args:
+            X: rows as they were learnt.
+            labels: what they were learnt with; all names must be known.
+        """
+        with self._lock:
+            rows = self._check_rows(X)
+            learner = self._state.learner
+            if learner is None:
+                return np.zeros((rows.shape[0], len(self._state.labels)), self.options.dtype)
+            return left_out_scores(learner, rows, labels)
 
     def hidden(self, X: object) -> Array:
         """Return the hidden rows (n, neurons); the layer exists once something was learnt."""

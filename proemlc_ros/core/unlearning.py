@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from proemlc_ros.core.rows import Rows, is_sparse, other_form
 from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
@@ -248,6 +249,21 @@ def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> 
                          annotations[start:start + BLOCK])
     thresholds.choose()
     learner.thresholds = thresholds
+
+
+def left_out_scores(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> Array:
+    """Return the scores (n, labels) of learnt samples, each as if it had not been learnt."""
+    parts = []
+    for start in range(0, rows.shape[0], BLOCK):
+        hidden = learner.layer.rows(rows[start:start + BLOCK])
+        leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
+        outputs = learner.ridge.outputs_of_rows(hidden)
+        left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
+        targets = np.array([learner.targets(annotation)
+                            for annotation in annotations[start:start + BLOCK]])
+        scores = targets - (targets - outputs) / left[:, np.newaxis]
+        parts.append(np.where(targets == 0.0, outputs, scores)[:, 1:])
+    return np.concatenate(parts) if parts else np.zeros((0, len(learner.labels)))
 
 
 def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,

@@ -57,6 +57,11 @@ class Curriculum:
                 found.append(ScenePicture(len(found), phase, exam, objects))
         return found
 
+    @property
+    def lessons(self) -> int:
+        """Number of pictures before the exam."""
+        return len(self.labels) * self.phase_pictures
+
     def draw(self, number: int) -> Image:
         """Return the picture with this number, the same each time."""
         rng = np.random.default_rng([self.seed, 2, number])

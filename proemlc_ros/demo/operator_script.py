@@ -58,10 +58,12 @@ class OperatorScript:
     learnt: list[int] = field(default_factory=list)
     waiting: deque[Step] = field(default_factory=deque)
     _erred: bool = False
+    _newest: int = -1
 
     def on_prediction(self, number: int, predicted: tuple[str, ...], known: tuple[str, ...],
                       at: float) -> None:
         """Record a prediction, and plan what to do about it."""
+        self._newest = max(self._newest, number)
         if number in self.records or not 0 <= number < len(self.curriculum.pictures):
             return
         picture = self.curriculum.pictures[number]
@@ -82,7 +84,12 @@ class OperatorScript:
     @property
     def finished(self) -> bool:
         """Whether the last picture was predicted and everything was annotated."""
-        return not self.waiting and len(self.curriculum.pictures) - 1 in self.records
+        return not self.waiting and self._newest >= len(self.curriculum.pictures) - 1
+
+    @property
+    def lessons_over(self) -> bool:
+        """Whether the last picture before the exam was predicted and everything annotated."""
+        return not self.waiting and self._newest >= self.curriculum.lessons - 1
 
     def _mistake(self, picture: ScenePicture) -> tuple[str, ...]:
         """Return the wrong labels for this picture, empty where the operator is careful."""

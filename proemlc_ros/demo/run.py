@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -38,6 +39,8 @@ class DemoOptions:
         rate: pictures per second.
         dashboard: whether to serve the page and run until Ctrl-C.
         port: of the page.
+        hand_made: whether to take hand-made features where there are deep ones.
+        namespace: of all its nodes.
     """
 
     folder: Path
@@ -45,6 +48,8 @@ class DemoOptions:
     rate: float
     dashboard: bool = False
     port: int = 8642
+    hand_made: bool = False
+    namespace: str = field(default_factory=lambda: f'/proemlc_demo_{secrets.token_hex(3)}')
 
 
 def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
@@ -57,6 +62,9 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
     (options.folder / MODEL_FOLDER).mkdir(exist_ok=True)
     with Processes(options.folder) as processes:
         start_nodes(options, processes)
+        if options.dashboard:
+            # At once: somebody may watch the lessons, and teach, long before the exam.
+            display.line(f'Dashboard: http://127.0.0.1:{options.port}/  (Ctrl-C ends it)')
         for line in processes.lines('demo_operator'):
             if line.startswith('{'):
                 display.progress(json.loads(line))
@@ -65,7 +73,8 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
         comparison = compare_with_batch(options.curriculum, run, model_file)
         write_report(options.folder / REPORT_FILE, options.curriculum, run, comparison)
         if options.dashboard:
-            display.line(f'Dashboard: http://127.0.0.1:{options.port}/  (Ctrl-C ends it)')
+            display.line(f'The exam is over; go on at http://127.0.0.1:{options.port}/ until '
+                         'Ctrl-C.')
             processes.wait_for_interrupt()
         codes = processes.stop()
     failed = [name for name, code in codes.items() if code != 0]
@@ -77,19 +86,23 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
 
 def start_nodes(options: DemoOptions, processes: Processes) -> None:
     """Start camera, feature node, classifier node and operator."""
-    parameters = ['--ros-args', '--params-file', parameter_file()]
+    # A namespace of its own, another one each time: a robot or a second demonstration in the same
+    # domain is neither heard nor taught.
+    own = ['--ros-args', '-r', f'__ns:={options.namespace}', '-r', '/diagnostics:=diagnostics']
+    parameters = [*own, '--params-file', parameter_file()]
     stream = [
-        '--ros-args', '-p', f'seed:={options.curriculum.seed}', '-p', f'rate:={options.rate}',
+        *own, '-p', f'seed:={options.curriculum.seed}', '-p', f'rate:={options.rate}',
         '-p', f'lesson_pictures:={options.curriculum.phase_pictures}',
         '-p', f'exam_pictures:={options.curriculum.exam_pictures}',
         '-p', f'start:={time.time_ns()}']
     model_folder = options.folder / MODEL_FOLDER
     processes.start('demo_camera', *stream, '-p', f'endless:={str(options.dashboard).lower()}')
-    processes.start('feature_node', *parameters)
+    hand_made = ['-p', 'camera.extractor:=colour_histogram'] if options.hand_made else []
+    processes.start('feature_node', *parameters, *hand_made)
     processes.start('classifier_node', *parameters, '-p', f'model_directory:={model_folder}')
     processes.start('demo_operator', *stream, '-p', f'output:={options.folder}', piped=True)
     if options.dashboard:
-        processes.start('dashboard_node', '--ros-args', '-p', f'port:={options.port}')
+        processes.start('dashboard_node', *own, '-p', f'port:={options.port}')
 
 
 def parameter_file() -> Path:

@@ -25,6 +25,7 @@ from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
+from proemlc_ros.evaluation.journal_samples import counts_as_it_stands, samples_in_force
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -106,8 +107,13 @@ class BagSteps:
                 raise BagError(
                     f'{bag.path}: no annotations to compare predictions with; add some with '
                     '"proemlc bag annotate", or write the predictions with --predictions FILE')
-            sources = find_sources(bag, self.bags.topics)
             counter = _MessageCounter()
+            if counts_as_it_stands(bag, self.bags.topics):
+                for step in self.stream.steps(counter.counted(
+                        samples_in_force(bag, self.bags.topics, self.notes))):
+                    yield step, counter.take()
+                return
+            sources = find_sources(bag, self.bags.topics)
             for step in self.stream.steps(counter.counted(sources.stream(bag))):
                 yield step, counter.take()
             self.stream.rejects.update(sources.rejects)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,11 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.neurons import RandomNeurons
 from proemlc_ros.core.layer.radial import GaussianNeurons, RadialNeurons
-from proemlc_ros.errors import MissingDependencyError, NotReadyError
+from proemlc_ros.errors import MissingDependencyError, NotReadyError, ParameterError
 
-# Reductions take their axes as an input from this version of the operators on.
 OPSET = 17
+# Reductions take their axes as an input from this version of the operators on.
+LEAST_OPSET = 13
 FEATURES, SCORES, NOT_YET = 'features', 'scores', (
     'the model has learnt nothing yet; teach it before it is exported')
 _PRODUCER = 'proemlc_ros'
@@ -72,7 +75,7 @@ class GraphWriter:
         return self.add('ReduceSum', values, self.constant([axis], np.int64), keepdims=int(keep))
 
 
-def export_model(model: ProEMLC, opset: int = OPSET) -> Any:
+def export_model(model: ProEMLC) -> Any:
     """Return an ONNX model from feature vectors to the scores of the labels.
 
     Input `features` (n, width) and output `scores` (n, labels) are float32, as in the messages;
@@ -80,7 +83,6 @@ def export_model(model: ProEMLC, opset: int = OPSET) -> Any:
 
     Args:
         model: what was taught.
-        opset: version of the operators, at least 13.
 
     Raises:
         MissingDependencyError: the package onnx is not installed.
@@ -88,24 +90,83 @@ def export_model(model: ProEMLC, opset: int = OPSET) -> Any:
 
     """
     onnx = onnx_library()
+    helper, kind = onnx.helper, onnx.TensorProto
+    graph = GraphWriter(onnx)
+    output = _add_scores(graph, model, FEATURES)
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, 'proemlc', [helper.make_tensor_value_info(
+            FEATURES, kind.FLOAT, ['n', model.width])], [output], graph.constants),
+        producer_name=_PRODUCER, opset_imports=[helper.make_opsetid('', OPSET)])
+    # The newest file format would keep older runtimes out for nothing.
+    made.ir_version = min(made.ir_version, 8)
+    return _finished(onnx, made, model)
+
+
+def export_with_backbone(model: ProEMLC, path: Path) -> Any:
+    """Return an ONNX model from the input of a network to the scores of the labels.
+
+    Args:
+        model: what was taught, with features of that network alone.
+        path: the network's ONNX file.
+
+    Raises:
+        MissingDependencyError: the package onnx is not installed.
+        NotReadyError: nothing was learnt yet.
+        ParameterError: the features are not of that network.
+
+    """
+    onnx = onnx_library()
+    content = path.read_bytes()
+    parameters = _extractor_parameters(model, hashlib.sha256(content).hexdigest())
+    made = onnx.load_from_string(content)
+    version = next(entry.version for entry in made.opset_import if entry.domain in ('', 'ai.onnx'))
+    if version < LEAST_OPSET:
+        made = onnx.version_converter.convert_version(made, LEAST_OPSET)
+    graph = GraphWriter(onnx, 'proemlc_')
+    wanted = parameters.get('output') or made.graph.output[0].name
+    features = graph.add('Flatten', wanted, axis=1)
+    if parameters.get('normalise', 'True') == 'True':
+        features = unit_rows(graph, features, np.float32)
+    output = _add_scores(graph, model, features)
+    made.graph.node.extend(graph.nodes)
+    made.graph.initializer.extend(graph.constants)
+    del made.graph.output[:]
+    made.graph.output.append(output)
+    return _finished(onnx, made, model)
+
+
+def _extractor_parameters(model: ProEMLC, digest: str) -> dict[str, str]:
+    """Return what the model's extractor states of its network, once it is that of the file."""
+    extractor = str(model.extra.get('extractor') or '')
+    kind, _, stated = extractor.removesuffix(')').partition('(')
+    parameters = dict(part.partition('=')[::2] for part in stated.split(';'))
+    if not kind.startswith('onnx_embedding/') or '+' in extractor:
+        raise ParameterError(
+            f'the features are of {extractor or "an extractor that is not stated"}, not of a '
+            'network alone; export without --backbone: from features to scores')
+    if parameters.get('model') != digest[:12]:
+        raise ParameterError(
+            f'the features are of another network (hash {parameters.get("model")}) than this '
+            f'file (hash {digest[:12]}); give the file that the feature node uses')
+    return parameters
+
+
+def _add_scores(graph: GraphWriter, model: ProEMLC, features: str) -> Any:
+    """Add everything from features to the scores; return the description of the output."""
+    onnx = onnx_library()
     layer = model.layer
     if layer is None or not model.labels:
         raise NotReadyError(NOT_YET)
-    helper, kind = onnx.helper, onnx.TensorProto
-    graph = GraphWriter(onnx)
-    samples = graph.add('Cast', FEATURES, to=kind.DOUBLE)
+    samples = graph.add('Cast', features, to=onnx.TensorProto.DOUBLE)
     hidden = hidden_rows(graph, layer, samples)
     scores = graph.add('MatMul', hidden, graph.constant(model.weights))
-    graph.add('Cast', scores, name=SCORES, to=kind.FLOAT)
-    made = helper.make_model(helper.make_graph(
-        graph.nodes, 'proemlc', [helper.make_tensor_value_info(
-            FEATURES, kind.FLOAT, ['n', layer.width])],
-        [helper.make_tensor_value_info(SCORES, kind.FLOAT, ['n', len(model.labels)])],
-        graph.constants), producer_name=_PRODUCER,
-        opset_imports=[helper.make_opsetid('', opset)])
-    # The newest file format would keep older runtimes out for nothing.
-    made.ir_version = min(made.ir_version, 8)
-    helper.set_model_props(made, metadata_of(model))
+    graph.add('Cast', scores, name=SCORES, to=onnx.TensorProto.FLOAT)
+    return onnx.helper.make_tensor_value_info(
+        SCORES, onnx.TensorProto.FLOAT, ['n', len(model.labels)])
+
+
+def _finished(onnx: Any, made: Any, model: ProEMLC) -> Any:
+    onnx.helper.set_model_props(made, metadata_of(model))
     onnx.checker.check_model(made)
     return made
 
@@ -144,12 +205,15 @@ def scaled_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
     if not scaling.unit_rows:
         moved = graph.add('Sub', samples, graph.constant(scaling.shift))
         return graph.add('Mul', moved, graph.constant(scaling.factor))
-    squares = graph.sum_of(graph.add('Mul', samples, samples), 1, True)
+    return unit_rows(graph, samples, np.float64)
+
+
+def unit_rows(graph: GraphWriter, rows: str, dtype: Any) -> str:
+    """Add the scaling of rows to length one; a row of zeros stays as it is."""
+    squares = graph.sum_of(graph.add('Mul', rows, rows), 1, True)
     norms = graph.add('Sqrt', squares)
-    # A row of zeros stays one.
-    at_least = graph.add('Where', graph.add('Greater', norms, graph.constant(0.0)), norms,
-                         graph.constant(1.0))
-    return graph.add('Div', samples, at_least)
+    positive = graph.add('Greater', norms, graph.constant(0.0, dtype))
+    return graph.add('Div', rows, graph.add('Where', positive, norms, graph.constant(1.0, dtype)))
 
 
 def random_neurons(graph: GraphWriter, layer: RandomNeurons, rows: str) -> str:

@@ -122,7 +122,7 @@ def write_csv(path: Path, results: Sequence[EvaluationResult]) -> None:
 
 
 class PredictionFile(AbstractContextManager['PredictionFile']):
-    """A CSV file with a line per feature vector: stamp, labels, novelty, scores by name.
+    """A CSV file with a line per feature vector: stamp, labels, novelty, scores by name, region.
 
     Args:
         path: The file; it is replaced.
@@ -133,7 +133,7 @@ class PredictionFile(AbstractContextManager['PredictionFile']):
         """Open the file."""
         self._file = path.open('w', encoding='utf-8', newline='')
         self._table = csv.writer(self._file, lineterminator='\n')
-        self._table.writerow(['stamp', 'labels', 'novelty', 'scores'])
+        self._table.writerow(['stamp', 'labels', 'novelty', 'scores', 'region'])
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""
@@ -144,7 +144,9 @@ class PredictionFile(AbstractContextManager['PredictionFile']):
         scores = dict(zip(prediction.names, prediction.scores.tolist(), strict=True))
         self._table.writerow([seconds(vector.stamp), ';'.join(prediction.labels),
                               f'{prediction.novelty:.9g}',
-                              json.dumps(scores, ensure_ascii=False)])
+                              json.dumps(scores, ensure_ascii=False),
+                              '' if vector.region.is_whole else json.dumps(
+                                  vector.region._asdict(), ensure_ascii=False)])
 
 
 def _finite(value: Any) -> Any:

@@ -26,6 +26,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
+from proemlc_ros.evaluation.journal_samples import counts_as_it_stands
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
@@ -132,7 +133,7 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
 
     """
     with bags.open(path) as bag:
-        if bag.of_type(EVENT_TYPE):
+        if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
             return _sums_of_journal(model, bags, bag)
     steps = _steps(bags, path, model)
     sums = model.partial_sums()
@@ -148,7 +149,7 @@ def evidence_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> Thresholds:
     """
     evidence = Thresholds(model.options.threshold)
     with bags.open(path) as bag:
-        if bag.of_type(EVENT_TYPE):
+        if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
             return evidence
     for block in _steps(bags, path, model).annotation_blocks():
         evidence.merge(leave_one_out(model, block.rows, **block.learner_arguments()))

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.core.metrics import evaluate, f1_example
-from proemlc_ros.core.selection.search import SIZES, select_model, try_candidate
+from proemlc_ros.core.selection.candidates import try_candidate
+from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.core.thresholds import DecisionRule, best_choice
 from proemlc_ros.evaluation.introduction import parse_pattern
 from proemlc_ros.evaluation.tables import DataSet

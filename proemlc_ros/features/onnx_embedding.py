@@ -121,12 +121,12 @@ class OnnxEmbedding(ImageExtractor):
             result = self.network.run(batch)
         except Exception as error:  # onnxruntime's errors share no base class
             raise BadSensorDataError('onnx_failed', f'{self.model} failed: {error}') from error
-        vectors = result.reshape(len(samples), -1)
+        vectors: Vector = result.reshape(len(samples), -1)
         if not np.isfinite(vectors).all():
             raise BadSensorDataError('not_finite', f'{self.model} gave values that are not finite')
         if self.normalise:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = vectors / np.where(norms > 0, norms, np.float32(1))
+            vectors = (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
         return list(vectors)
 
     def tensor(self, image: NDArray[Any]) -> NDArray[Any]:

@@ -48,6 +48,11 @@ class PipelineRegions:
         return how if how is not None and how.topic else None
 
     @property
+    def most(self) -> int:
+        """Vectors of one picture, at most; 0: pictures are not cut."""
+        return 0 if self._cut is None or self._cut.regions is None else self._cut.regions.most
+
+    @property
     def rejected(self) -> Counter[str]:
         """Regions that could not be used, by cause."""
         return sum((cutter.rejects for cutter in self._cutters.values()), self._queue.rejects)

@@ -45,7 +45,7 @@ def propose(image: NDArray[Any], count: int = 10) -> list[Region]:
     contrast = np.argsort(np.argsort(hierarchy.contrast)) / len(area)
     score = np.where((area >= LEAST_AREA) & (area <= MOST_AREA),
                      np.sqrt(area) + 0.5 * contrast, -np.inf)
-    return [Region.of_edges(*map(float, edges[place])) for place in distinct(edges, score, count)]
+    return [Region.of_edges(*edges[place].tolist()) for place in distinct(edges, score, count)]
 
 
 def distinct(edges: NDArray[np.float64], score: NDArray[np.float64], count: int) -> list[int]:
@@ -64,10 +64,10 @@ def distinct(edges: NDArray[np.float64], score: NDArray[np.float64], count: int)
 def overlaps(one: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the intersection over union of one box with each of the others, by edges."""
     sides = np.minimum(one[2:], others[:, 2:]) - np.maximum(one[:2], others[:, :2])
-    both = np.prod(np.maximum(sides, 0), axis=1)
+    both: NDArray[np.float64] = np.prod(np.maximum(sides, 0), axis=1)
     areas = np.prod(others[:, 2:] - others[:, :2], axis=1)
-    union: NDArray[np.float64] = np.prod(one[2:] - one[:2]) + areas - both
-    return both / union
+    share: NDArray[np.float64] = both / (np.prod(one[2:] - one[:2]) + areas - both)
+    return share
 
 
 def as_rgb8(image: NDArray[Any]) -> NDArray[np.uint8]:
@@ -75,4 +75,4 @@ def as_rgb8(image: NDArray[Any]) -> NDArray[np.uint8]:
     if image.dtype != np.uint8:
         image = cv2.normalize(image, np.empty_like(image), 0, 255, cv2.NORM_MINMAX).astype(
             np.uint8)
-    return cv2.cvtColor(image, cv2.COLOR_GRAY2RGB) if image.ndim == 2 else image
+    return np.repeat(image[..., np.newaxis], 3, axis=2) if image.ndim == 2 else image

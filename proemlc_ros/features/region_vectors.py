@@ -69,10 +69,10 @@ class RegionCutter:
 
     def _extract(self, images: Sequence[NDArray[Any]]) -> list[Vector | None]:
         try:
-            found: Sequence[Vector] = self._extractor.extract_many(images)
+            found = self._extractor.extract_many(images)
             if np.isfinite(np.asarray(found)).all():
-                return list(found)
-        except Exception:  # noqa: BLE001, S110  (one bad crop must not cost the others)
+                return [*found]
+        except Exception:
             pass
         return [self._extract_one(image) for image in images]
 

@@ -13,6 +13,7 @@ from proemlc_ros.features.cloud_histogram import CloudHistogram
 from proemlc_ros.features.colour import ColourHistogram, ColourMoments
 from proemlc_ros.features.extractor import Extractor
 from proemlc_ros.features.gradient_histogram import GradientHistogram
+from proemlc_ros.features.image_extractor import ImageExtractor
 from proemlc_ros.features.laser_profile import LaserProfile
 from proemlc_ros.features.motion_window import ImuWindow, JointWindow
 from proemlc_ros.features.onnx_embedding import OnnxEmbedding
@@ -38,6 +39,11 @@ def extractor_parameters(kind: str) -> list[Field[Any]]:
             f'unknown extractor {kind!r}; known are: {", ".join(sorted(EXTRACTORS))}')
     return [entry for entry in fields(EXTRACTORS[kind])  # type: ignore[arg-type]
             if 'description' in entry.metadata]
+
+
+def image_parameters() -> list[Field[Any]]:
+    """Return the parameters that every extractor of images has."""
+    return [entry for entry in fields(ImageExtractor) if 'description' in entry.metadata]
 
 
 def make_extractor(kind: str, parameters: Mapping[str, Any] | None = None) -> Extractor:

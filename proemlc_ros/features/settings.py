@@ -8,18 +8,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from proemlc_ros.errors import ExtractorError
+from proemlc_ros.features.automatic import AUTO, resolved
 from proemlc_ros.features.pipeline import FeaturePipeline, Sensor
 from proemlc_ros.features.region_sources import REGION_SETTINGS, sensor_regions
-from proemlc_ros.features.registry import EXTRACTORS, extractor_parameters, make_extractor
+from proemlc_ros.features.registry import (
+    EXTRACTORS,
+    extractor_parameters,
+    image_parameters,
+    make_extractor,
+)
 from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 
 # Settings of a sensor that are not parameters of its extractor, with default and description.
 SENSOR_SETTINGS: dict[str, tuple[Any, str]] = {
     'topic': ('', 'Topic of the sensor'),
     'type': ('', "Message type; empty = the default of the extractor's sensor"),
-    'extractor': ('', 'Name of the extractor, such as colour_moments'),
+    'extractor': (
+        '', 'Name of the extractor, such as colour_moments; auto = the installed network, else '
+        'the best hand-made one'),
     'max_rate': (0.0, 'Vectors per second at most, by stamp; 0 = one per message'),
-    'reliability': ('best_effort', 'QoS reliability of the subscription: best_effort or reliable'),
+    'reliability': ('automatic', 'QoS reliability of the subscription: automatic (as the '
+                    'publishers offer), best_effort or reliable'),
 }
 JOIN_SETTINGS: dict[str, tuple[float, str]] = {
     'tolerance': (0.1, 'Largest difference between joined stamps in seconds, 0 to 3600'),
@@ -62,7 +71,7 @@ def sensor_from_settings(name: str, settings: Mapping[str, Any]) -> Sensor:
     own = {key: value for key, value in settings.items()
            if key not in SENSOR_SETTINGS and key not in REGION_SETTINGS}
     try:
-        extractor = make_extractor(kind, own)
+        extractor = make_extractor(*resolved(kind, own))
     except ExtractorError as error:
         raise ExtractorError(f'sensor {name}: {error}') from error
     max_rate = settings.get('max_rate', 0.0)
@@ -103,7 +112,8 @@ def nested(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def declared_settings(kind: str) -> dict[str, tuple[Any, str]]:
     """Return every setting of a sensor with this extractor: default and description."""
     kind = kind.partition('/')[0]
-    own = {entry.name: (entry.default, entry.metadata['description'])
-           for entry in extractor_parameters(kind)}
-    regions = REGION_SETTINGS if EXTRACTORS[kind].sensor == 'image' else {}
+    # What an automatic extractor turns out to be has further parameters, at its own defaults.
+    entries = image_parameters() if kind == AUTO else extractor_parameters(kind)
+    own = {entry.name: (entry.default, entry.metadata['description']) for entry in entries}
+    regions = REGION_SETTINGS if kind == AUTO or EXTRACTORS[kind].sensor == 'image' else {}
     return {**SENSOR_SETTINGS, **regions, **own}

@@ -17,7 +17,7 @@ PATIENCE = 1.0
 
 
 @dataclass(slots=True)
-class _Track:
+class _TrackedBox:
     region: Region
     seen: int
 
@@ -31,7 +31,8 @@ class TrackTable:
     >>> table = TrackTable()
     >>> [one.id for one in table.named(0, [Region('', 50, 50, 20, 20)])]
     ['1']
-    >>> [one.id for one in table.named(1, [Region('', 90, 50, 20, 20), Region('', 52, 50, 20, 20)])]
+    >>> boxes = [Region('', 90, 50, 20, 20), Region('', 52, 50, 20, 20)]
+    >>> [one.id for one in table.named(1, boxes)]
     ['2', '1']
     """
 
@@ -39,7 +40,7 @@ class TrackTable:
         """Take the overlap from which on, and the seconds for which, a track goes on."""
         self._least = least_overlap
         self._patience = round(patience * NANOSECONDS)
-        self._tracks: dict[str, _Track] = {}
+        self._tracks: dict[str, _TrackedBox] = {}
         self._count = 0
 
     def named(self, stamp: int, regions: Sequence[Region]) -> list[Region]:
@@ -64,10 +65,10 @@ class TrackTable:
                 ids[place] = name
         named = [region._replace(id=name or self._next(ids)) for region, name
                  in zip(regions, ids, strict=True)]
-        tracks.update((region.id, _Track(region, stamp)) for region in named)
+        tracks.update((region.id, _TrackedBox(region, stamp)) for region in named)
         return named
 
-    def _living(self, stamp: int) -> dict[str, _Track] | None:
+    def _living(self, stamp: int) -> dict[str, _TrackedBox] | None:
         newest = max((track.seen for track in self._tracks.values()), default=stamp)
         if stamp < newest - self._patience:
             if newest - stamp < 600 * NANOSECONDS:

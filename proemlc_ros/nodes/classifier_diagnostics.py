@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.renewal.background import Renewals
+from proemlc_ros.classifier.statistics import Silence
+
+# Seconds without feature vectors after which something is wrong.
+QUIET = 5.0
 
 
 class ClassifierDiagnostics:
@@ -29,6 +34,7 @@ class ClassifierDiagnostics:
         self._approximate = 0
         # What to log: labels that are learnt approximately from now on; empty: none.
         self.memory_warning = ''
+        self._silence = Silence()
 
     def message(self, stamp: object, state: str, classifier: Classifier | None) -> DiagnosticArray:
         """Return the message to publish.
@@ -43,6 +49,10 @@ class ClassifierDiagnostics:
         status.level, status.message = DiagnosticStatus.OK, state
         if classifier is not None:
             values += self._values(classifier)
+            quiet = self._silence.seconds(classifier.statistics.features.total)
+            if state == 'active' and quiet >= QUIET:
+                status.level = DiagnosticStatus.WARN
+                status.message = f'active, but no feature vectors for {quiet:.0f} s'
             self._warn_of_new(status, classifier)
             if problem := classifier.durable.journal.problem:
                 status.level = DiagnosticStatus.ERROR
@@ -89,6 +99,7 @@ class ClassifierDiagnostics:
         yield 'Matrices', str(learner.matrices)
         yield 'Approximate labels', str(len(learner.approximate_labels))
         yield 'Hidden layer', 'waits for more samples' if learner.warming_up else 'fixed'
+        yield 'Renewal', _renewal(classifier.renewals)
         yield 'Buffered vectors', str(len(classifier.matcher.buffer))
         yield 'Held annotations', str(classifier.matcher.held)
         yield 'Clock jumps', str(classifier.jumps)
@@ -114,3 +125,11 @@ def _number(value: float, digits: int = 3) -> str:
 
 def _age(written: int | None) -> str:
     return 'none yet' if written is None else f'{max(time.time_ns() - written, 0) * 1e-9:.1f}'
+
+
+def _renewal(renewals: Renewals) -> str:
+    if renewals.running:
+        return 'runs in the background'
+    policy = renewals.policy
+    due = f'; next at {policy.next_at()} samples' if policy.mode == 'automatic' else ''
+    return f'{policy.mode}; last: {renewals.text}{due}'

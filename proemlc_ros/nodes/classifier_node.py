@@ -23,10 +23,13 @@ from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.nodes import process
 from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
+from proemlc_ros.nodes.classifier_pictures import ClassifierPictures
 from proemlc_ros.nodes.classifier_services import ClassifierServices
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
+from proemlc_ros.nodes.review_services import ReviewServices
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
@@ -55,12 +58,16 @@ class ClassifierNode(LifecycleNode):
         super().__init__('proemlc', **options)
         self._warnings = ThrottledLog(self.get_logger().warning, 0.0)
         self._failures = ThrottledLog(self.get_logger().error, 0.0)
-        self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters)
-        self._follow_warning_period(self._table.values)
-        # Made in on_configure, released in _close; topics and services only with a classifier.
+        # Made in on_configure, released in _close.
         self._classifier: Classifier | None = None
+        self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters,
+                                     lambda: self._classifier is None)
+        self._follow_warning_period(self._table.values)
+        # Topics and services only with a classifier.
         self._topics: ClassifierTopics | None = None
         self._model_services: ClassifierServices | None = None
+        self._review_services: ReviewServices | None = None
+        self._pictures: ClassifierPictures | None = None
         self._jump_handle: Any = None
         self._state_name = 'unconfigured'
         self._diagnostics = ClassifierDiagnostics(self.get_fully_qualified_name())
@@ -95,6 +102,8 @@ class ClassifierNode(LifecycleNode):
         self._log_resumed(self._classifier, report)
         self._topics = ClassifierTopics(self, values, self._classifier, self._warnings)
         self._model_services = ClassifierServices(self, self._classifier, self._topics)
+        self._review_services = ReviewServices(self, self._classifier, self._topics)
+        self._pictures = ClassifierPictures(self, values, self._classifier)
         self._jump_handle = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
                           on_clock_change=True), post_callback=self._on_jump)
@@ -146,12 +155,17 @@ class ClassifierNode(LifecycleNode):
         if self._jump_handle is not None:
             self._jump_handle.unregister()
         classifier, topics, services = self._classifier, self._topics, self._model_services
+        review, pictures = self._review_services, self._pictures
         self._classifier = self._topics = self._model_services = None
-        self._jump_handle = None
+        self._jump_handle = self._review_services = self._pictures = None
+        if pictures is not None:
+            pictures.destroy()
         if topics is not None:
             topics.stop_receiving()
         if services is not None:
             services.destroy()
+        if review is not None:
+            review.destroy()
         try:
             if classifier is not None:
                 classifier.close()
@@ -182,6 +196,8 @@ class ClassifierNode(LifecycleNode):
     def _run_periodic_work(self) -> None:
         if self._topics is not None:
             self._topics.run_periodic_work()
+        if self._pictures is not None:
+            self._pictures.follow()
 
     def _on_jump(self, jump: TimeJump) -> None:
         if self._classifier is not None:
@@ -209,6 +225,10 @@ class ClassifierNode(LifecycleNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the classifier node."""
+    if help_wanted(args):
+        print(help_text('Learns labels from annotations while it classifies feature vectors.',
+                        CLASSIFIER_PARAMETERS))
+        return 0
     return process.run(ClassifierNode, args)
 
 

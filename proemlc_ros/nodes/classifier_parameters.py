@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from proemlc_ros.classifier.renewal.policy import MODES
 from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, THRESHOLDS, Options
 from proemlc_ros.nodes.parameter_table import Declared
 
@@ -13,19 +14,20 @@ INPUT_TYPES = ('FeatureVector', 'Float32MultiArray')
 _MODEL = Options()
 
 MODEL_PARAMETERS = (
-    Declared('hidden_size', _MODEL.hidden_size,
-             'Hidden neurons; more fit better and cost more time and memory',
-             1, 20_000),
-    Declared('ridge', _MODEL.ridge,
-             'Ridge penalty; larger gives smoother scores',
-             1e-12, 1e12),
-    Declared('activation', _MODEL.activation,
+    Declared('hidden_size', 0,
+             'Hidden neurons; more fit better and cost more time and memory; 0 = fitting the '
+             'features',
+             0, 20_000),
+    Declared('ridge', 0.0,
+             'Ridge penalty; larger gives smoother scores; 0 = fitting the features',
+             0.0, 1e12),
+    Declared('activation', 'auto',
              'Activation function of the hidden neurons; the radial ones (rbf, laplacian) take'
-             ' their centres from the first samples',
-             choices=(*ACTIVATIONS, *RADIAL)),
-    Declared('scaling', _MODEL.scaling,
-             'Scaling of the feature values before the hidden layer',
-             choices=SCALINGS),
+             ' their centres from the first samples; auto = fitting the features',
+             choices=('auto', *ACTIVATIONS, *RADIAL)),
+    Declared('scaling', 'auto',
+             'Scaling of the feature values before the hidden layer; auto = fitting the features',
+             choices=('auto', *SCALINGS)),
     Declared('direct_links', _MODEL.direct_links,
              'Direct links from the features to the outputs, beside the hidden layer'),
     Declared('seed', _MODEL.seed,
@@ -50,6 +52,14 @@ MODEL_PARAMETERS = (
     Declared('width', 0,
              'Values of a feature vector; 0 = those of the first one',
              0, 10_000_000),
+    Declared('renewal', 'automatic',
+             'Choice of hidden layer and settings from all samples, in the background: automatic '
+             '= at 30 samples, then whenever they have doubled or stay novel; manual = by ~/renew '
+             'only; off',
+             choices=MODES, runtime=True),
+    Declared('renewal_hidden_size', 1000,
+             'Hidden neurons that a renewal may choose at most',
+             1, 20_000, runtime=True),
 )
 
 FILE_PARAMETERS = (
@@ -92,6 +102,23 @@ FILE_PARAMETERS = (
     Declared('undo_depth', 100,
              'Annotations that can be undone',
              1, 100_000),
+)
+
+PICTURE_PARAMETERS = (
+    Declared('keep_pictures', True,
+             'Keep with each annotation the picture that it is about, in the journal'),
+    Declared('picture_topic', '',
+             'Topic of these pictures, raw or compressed; empty = the one that the feature '
+             'vectors name'),
+    Declared('picture_size', 320,
+             'Longest side of a kept picture, pixels; larger ones are scaled down',
+             16, 8192),
+    Declared('picture_quality', 80,
+             'JPEG quality of a kept picture, 1 to 100',
+             1, 100),
+    Declared('picture_buffer_mb', 64,
+             'Memory for pictures that may be annotated, megabytes',
+             1, 65_536),
 )
 
 TOPIC_PARAMETERS = (
@@ -174,6 +201,7 @@ REPORT_PARAMETERS = (
              0.0, 3600.0, runtime=True),
 )
 
-CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *TOPIC_PARAMETERS,
+CLASSIFIER_PARAMETERS = (*MODEL_PARAMETERS, *FILE_PARAMETERS, *PICTURE_PARAMETERS,
+                         *TOPIC_PARAMETERS,
                          *MATCHING_PARAMETERS, *LIMIT_PARAMETERS, *QUERY_PARAMETERS,
                          *REPORT_PARAMETERS)

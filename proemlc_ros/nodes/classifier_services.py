@@ -46,6 +46,7 @@ class ClassifierServices:
                 ('annotate', Annotate, self._annotate),
                 ('undo', Trigger, self._undo),
                 ('reset', Trigger, self._reset),
+                ('renew', Trigger, self._renew),
                 ('rename_label', RenameLabel, self._rename),
                 ('remove_label', RemoveLabel, self._remove),
                 ('save_model', SaveModel, self._save),
@@ -69,6 +70,7 @@ class ClassifierServices:
             if error is None:
                 learnt: Learnt | ClientRequest = future.result()
                 response.label_set_version = learnt.version
+                response.entry = learnt.number if isinstance(learnt, Learnt) else 0
                 deferred.resolve(_fill(response, True, learnt.message))
             else:
                 response.label_set_version = self._classifier.durable.model.version
@@ -98,18 +100,25 @@ class ClassifierServices:
     def _reset(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.reset())
 
+    def _renew(self, request: Any, response: Any) -> DeferredResponse:
+        return self._respond(response, self._classifier.renewals.request())
+
     def _rename(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(
-            response, self._classifier.rename(request.label, request.new_label))
+            response, self._classifier.rename(
+                request.label, request.new_label, request.annotator))
 
     def _remove(self, request: Any, response: Any) -> DeferredResponse:
-        return self._respond(response, self._classifier.remove(request.label))
+        return self._respond(response, self._classifier.remove(
+            request.label, request.annotator))
 
     def _save(self, request: Any, response: Any) -> DeferredResponse:
-        return self._respond(response, self._classifier.save(request.file_name))
+        return self._respond(response, self._classifier.save(
+            request.file_name, bool(request.keep_existing)))
 
     def _load(self, request: Any, response: Any) -> DeferredResponse:
-        return self._respond(response, self._classifier.load(request.file_name))
+        return self._respond(response, self._classifier.load(
+            request.file_name, request.annotator))
 
     def _reject(self, response: Any, error: ProEMLCError) -> Any:
         self._topics.reject(error)

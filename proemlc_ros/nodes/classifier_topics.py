@@ -16,9 +16,11 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Event, Learnt, StampedVector
+from proemlc_ros.classifier.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.conversions import (
-    VISION_TYPE,
+    ANNOTATION_TYPE,
+    FEATURES_TYPE,
+    PREDICTION_TYPE,
     annotation_message,
     annotation_of,
     event_message,
@@ -27,7 +29,6 @@ from proemlc_ros.conversions import (
     query_message,
     stamped_vector_of,
     vector_of,
-    vision_message,
 )
 from proemlc_ros.errors import NotActiveError, ProEMLCError, cause_of, text_of
 from proemlc_ros.msg import (
@@ -40,8 +41,9 @@ from proemlc_ros.msg import (
 )
 from proemlc_ros.nodes.qos_check import QosCheck
 from proemlc_ros.nodes.receiver import Receiver
-from proemlc_ros.nodes.ros_messages import RosMessages, message_class
+from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.vision_output import VisionOutput
 from proemlc_ros.stamps import stamp_of
 
 # As rclpy's sensor data profile: late is worse than lost.
@@ -57,6 +59,8 @@ _PREDICTIONS_ADVICE = ('Subscribe with best effort (sensor data), or set predict
 _FEATURES_ADVICE = 'Set features_reliability to best_effort, or publish reliably.'
 _ANNOTATIONS_ADVICE = 'Publish annotations reliably.'
 _INPUTS = {'FeatureVector': FeatureVector, 'Float32MultiArray': Float32MultiArray}
+_INPUT_TYPES = {'FeatureVector': FEATURES_TYPE,
+                'Float32MultiArray': 'std_msgs/msg/Float32MultiArray'}
 
 
 class ClassifierTopics:
@@ -90,16 +94,16 @@ class ClassifierTopics:
         self._queries = self._publisher(LabelQuery, '~/queries', QoSProfile(depth=10))
         self._learnt = self._publisher(LabelAnnotation, '~/learnt', QoSProfile(depth=50))
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
-        vision = message_class(VISION_TYPE)
-        self._vision = None if vision is None else self._publisher(
-            vision, '~/classification', offered)
+        self._vision = VisionOutput(self._publisher, offered)
+        classifier.renewals.on_change = self._on_renewed
         self._subscribe(values)
         self._checks = [
-            QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE),
+            QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE,
+                     PREDICTION_TYPE),
             QosCheck(node, self._features.topic_name, self._features.qos, False,
-                     _FEATURES_ADVICE),
+                     _FEATURES_ADVICE, _INPUT_TYPES[values.input_type]),
             QosCheck(node, self._annotations.topic_name, self._annotations.qos, False,
-                     _ANNOTATIONS_ADVICE)]
+                     _ANNOTATIONS_ADVICE, ANNOTATION_TYPE)]
 
     def _subscribe(self, values: SimpleNamespace) -> None:
         asked = _qos(values.features_reliability, values.features_depth)
@@ -136,8 +140,7 @@ class ClassifierTopics:
         query = classifier.query(vector, prediction)
         if query is not None:
             self._queries.publish(query_message(factory, header, query))
-        if self._vision is not None and self._vision.get_subscription_count():
-            self._vision.publish(vision_message(factory, header, prediction))
+        self._vision.publish(header, vector, prediction)
 
     # ----- annotations and changes of the model -----
 
@@ -175,14 +178,21 @@ class ClassifierTopics:
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
 
+    def _on_renewed(self, change: ModelChange) -> None:
+        self._node.get_logger().info(f'The model was {change.message}')
+        if change.event is not None:
+            self.publish_event(change.event)
+
     def publish_labels(self) -> None:
         """Publish the labels as they are now."""
         # One at a time, or an older state could be the last that is published.
         with self._publishing_labels:
             self._labels_changed = False
-            self._labels.publish(label_set_message(
-                self._factory, self._classifier.durable.model.label_state(),
-                self._node.get_clock().now().nanoseconds))
+            state = self._classifier.durable.model.label_state()
+            message = label_set_message(
+                self._factory, state, self._node.get_clock().now().nanoseconds)
+            self._labels.publish(message)
+            self._vision.publish_labels(message.header, state)
 
     def reject(self, error: BaseException) -> None:
         """Count and log a rejected message."""

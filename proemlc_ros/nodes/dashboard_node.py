@@ -9,14 +9,14 @@ import itertools
 import os
 import ssl
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from proemlc_ros.errors import ParameterError, ProEMLCError
 from proemlc_ros.msg import SourceState as SourceStateMessage
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import LATCHED, OperatorNode
+from proemlc_ros.nodes.operator_node import CLASSIFIER, LATCHED, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.classifier_view import SourceState, ViewPart
@@ -42,8 +42,12 @@ PARAMETERS = (
              10000),
     Declared('request_timeout', 15.0, 'seconds that a whole request may take', 1, 600),
     Declared('page_rate', 20.0, 'updates per second of each page', 1, 60),
-    Declared('image_topic', '', 'topic of the camera; empty: the first one found'),
+    Declared('image_topic', '', 'topic of the camera; empty: the one of the features'),
+    Declared('picture_tolerance', 0.0, 'seconds that a picture may be older or newer than the '
+             'prediction beside it; above 0 only for features of another sensor', 0.0, 3600.0),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
+    Declared('regions_topic', 'features/regions',
+             'topic of boxes that are drawn on the page, for the feature node'),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
     Declared('burst_rate', 10.0, "samples per second while a label's key is held down", 0.5, 30),
     Declared('near_copy', 0.02, 'distance below which a sample of a burst is a near copy and left '
@@ -72,6 +76,7 @@ class DashboardNode(OperatorNode):
         super().__init__('dashboard', PARAMETERS, **node_options)
         settings = self.settings
         self.pictures = PictureCache()
+        self.actions.enable_drawing(self, settings.regions_topic)
         self.tls = tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(
@@ -89,17 +94,25 @@ class DashboardNode(OperatorNode):
             lambda message: self.post(self.view.on_source, source_of(message)), LATCHED)
         self._camera = Camera(
             self, settings.image_topic, settings.picture_rate, settings.picture_size,
-            lambda picture: self.post(self._on_picture, picture))
+            lambda picture: self.post(self._on_picture, picture),
+            lambda reason: self.post(self.view.note_picture, reason), settings.picture_tolerance)
+        self._camera.heard = lambda now: self.post(
+            self.view.streams.note, ChainPart.CAMERA, now)
 
-    def before_prediction(self, stamp: int) -> None:
+    def before_prediction(self, stamp: int, source: str) -> None:
         """Show the picture that the prediction is about."""
-        self._camera.show(stamp)
+        self._camera.show(stamp, source)
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Show the picture that is asked about."""
+        self._camera.show(stamp, source, always=True)
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
-        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
         if self.view.prediction is None:
             self.dashboard.changed(ViewPart.PICTURE)
+        if picture.stamp in self.view.predictions:  # Which came first, this time.
+            self.dashboard.changed(ViewPart.PREDICTION)
 
     async def open(self) -> None:
         """Start to serve, and log the address; warn where others could listen.
@@ -118,7 +131,6 @@ class DashboardNode(OperatorNode):
         self.get_logger().info(f'Dashboard: http{"s" if self.tls else ""}://{shown}:{port}/')
         if self.tls is None and not is_loopback(address):
             self.get_logger().warning(NOT_ENCRYPTED)
-
 
     async def keep(self) -> None:
         """Keep what outlives a restart, and drop queries that the model has become sure of."""
@@ -215,6 +227,10 @@ async def serve(signals: Signals) -> bool:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until a signal comes."""
+    if help_wanted(args):
+        print(help_text('Serves the web page on which operators teach a classifier.',
+                        (CLASSIFIER, *PARAMETERS)))
+        return 0
     return run_program(lambda signals: asyncio.run(serve(signals)), args)
 
 

@@ -36,7 +36,7 @@ WARM_UP = 600.0
 
 
 class DemoCamera(Node, RunnableNode):
-    """Publishes ~/image_raw: the curriculum as soon as ~/start is called."""
+    """Publishes ~/image_raw: the lessons when ~/start is called, then the exam at ~/begin_exam."""
 
     def __init__(self) -> None:
         """Make the publisher and the service; begin with warm-up pictures."""
@@ -51,6 +51,8 @@ class DemoCamera(Node, RunnableNode):
         self._publisher = self.create_publisher(Image, '~/image_raw', QoSProfile(depth=10))
         self._timer = self.create_timer(1 / values.rate, self._publish)
         self.create_service(Trigger, '~/start', self._start)
+        self.create_service(Trigger, '~/begin_exam', self._begin_exam)
+        self._exam = False
 
     def _start(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._number = 0
@@ -59,7 +61,13 @@ class DemoCamera(Node, RunnableNode):
         response.message = f'{len(self._curriculum.pictures)} pictures'
         return response
 
+    def _begin_exam(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._exam = response.success = True
+        return response
+
     def _publish(self) -> None:
+        if self._number == self._curriculum.lessons and not self._exam:
+            return  # What was shown before is still being learnt.
         if self._number == -1 or (
                 not self._endless and self._number >= len(self._curriculum.pictures)):
             self._timer.cancel()
@@ -74,8 +82,7 @@ class DemoCamera(Node, RunnableNode):
 
     def _shown(self) -> int:
         """Return the number of the picture to draw: the first for a warm-up, then each in turn."""
-        exam = self._curriculum.exam_pictures
-        first = len(self._curriculum.pictures) - exam
+        exam, first = self._curriculum.exam_pictures, self._curriculum.lessons
         if self._number < first:
             return max(self._number, 0)
         # After the last picture, for as long as the camera runs, the exam again.

@@ -36,6 +36,8 @@ LATCHED = QoSProfile(
 STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Seconds without a prediction after which the stream counts as over.
 SILENCE = 10.0
+# Seconds after which the prediction of the last lesson was lost.
+LOST = 3.0
 
 
 class DemoOperator(Node, RunnableNode):
@@ -57,6 +59,7 @@ class DemoOperator(Node, RunnableNode):
         self._last_prediction = 0.0
         self._change: Future = Future()
         self._camera = self.create_client(Trigger, 'camera/start')
+        self._exam = self.create_client(Trigger, 'camera/begin_exam')
         self._annotate = self.create_client(Annotate, 'proemlc/annotate')
         self._undo = self.create_client(Trigger, 'proemlc/undo')
         self._predict = self.create_client(Predict, 'proemlc/predict')
@@ -72,9 +75,14 @@ class DemoOperator(Node, RunnableNode):
             await self._change_or_tick()
         await self._camera.call_async(Trigger.Request())
         self._last_prediction = time.monotonic()
+        in_exam = False
         while not (self._script.finished or self._silent()):
             if self._script.waiting:
                 await self._do(self._script.waiting.popleft())
+            elif not in_exam and (self._script.lessons_over or self._silent(LOST)):
+                # Only now, or it would judge a model that has not learnt everything yet.
+                await self._exam.call_async(Trigger.Request())
+                in_exam = True
             else:
                 await self._change_or_tick()
         saved = await self._save.call_async(SaveModel.Request(file_name=MODEL_FILE))
@@ -142,12 +150,12 @@ class DemoOperator(Node, RunnableNode):
 
     def _connected(self) -> bool:
         """Return whether the services are there, and warm-up pictures came the whole way."""
-        clients = (self._camera, self._annotate, self._undo, self._predict, self._save)
+        clients = (self._camera, self._exam, self._annotate, self._undo, self._predict, self._save)
         return (all(client.service_is_ready() for client in clients)
                 and all(self._warmed_up.values()))
 
-    def _silent(self) -> bool:
-        return time.monotonic() - self._last_prediction > SILENCE
+    def _silent(self, seconds: float = SILENCE) -> bool:
+        return time.monotonic() - self._last_prediction > seconds
 
     def _wake(self) -> None:
         if not self._change.done():

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,22 +14,30 @@ import cv2
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2
 
 from proemlc_ros.classifier.records import StampedVector
-from proemlc_ros.classifier.statistics import RateMeter
+from proemlc_ros.classifier.statistics import RateMeter, Silence
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
 from proemlc_ros.msg import FeatureVector
-from proemlc_ros.nodes.feature_parameters import declare_pipeline
+from proemlc_ros.nodes.annotated_images import AnnotatedImages
+from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
+from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.process import run
+from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
+# Seconds without features after which something is wrong.
+QUIET = 5.0
+# Vectors kept for subscribers that are late.
+QUEUE = 10
 # Time windows need every sample; of images and clouds only the newest are worth the time.
 QUEUE_LENGTH = {'imu': 200, 'joints': 100}
 MESSAGE_CLASSES = {
@@ -55,15 +63,23 @@ class FeatureNode(Node):
         self._diagnostics = FeatureDiagnostics(
             self._pipeline, self.get_fully_qualified_name())
         self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
+        # Reliable, since that serves subscribers of both kinds.
         self._publisher = self.create_publisher(
-            FeatureVector, FEATURES_TOPIC, qos_profile_sensor_data)
+            FeatureVector, FEATURES_TOPIC, max(QUEUE, 2 * self._pipeline.regions.most))
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self._topics: dict[str, str] = {}
+        self._subscriptions_of: dict[str, MatchedSubscription] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
+        # The first sensor leads: the vectors have its stamps.
+        self._source = self._topic(self._pipeline.sensors[0].name)
+        self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._annotated = AnnotatedImages(
+            self, self._pipeline.sensors, self._publisher.topic_name.rpartition('/')[0])
+        self._regions.check()
         self.create_timer(1.0, self._report)
         self.get_logger().info(
-            f'{self._pipeline.extractor} from {", ".join(self._topics.values())} '
+            f'{self._pipeline.extractor} from '
+            f'{", ".join(map(self._topic, self._subscriptions_of))} '
             f'to {self._publisher.topic_name}')
 
     def start(self) -> bool:
@@ -74,29 +90,35 @@ class FeatureNode(Node):
         """End; there is nothing to save."""
 
     def _subscribe(self, sensor: Sensor, reliability: str) -> None:
-        profile = QoSProfile(
-            depth=QUEUE_LENGTH.get(sensor.extractor.sensor, 5),
-            reliability=ReliabilityPolicy[reliability.upper()])
-        subscription = self.create_subscription(
-            MESSAGE_CLASSES[sensor.message_type], sensor.topic,
-            partial(self._on_message, sensor.name), profile,
-            event_callbacks=SubscriptionEventCallbacks(
+        self._subscriptions_of[sensor.name] = MatchedSubscription(
+            self, MESSAGE_CLASSES[sensor.message_type], sensor.topic,
+            partial(self._on_message, sensor.name),
+            QUEUE_LENGTH.get(sensor.extractor.sensor, 5), reliability,
+            None if reliability == AUTOMATIC else SubscriptionEventCallbacks(
                 incompatible_qos=partial(self._on_incompatible_qos, sensor)))
-        self._topics[sensor.name] = subscription.topic_name
+
+    def _topic(self, name: str) -> str:
+        """Return the full name of a sensor's topic."""
+        return self._subscriptions_of[name].topic_name
 
     def _on_message(self, name: str, message: Any) -> None:
+        self._annotated.add(name, message)
         try:
             samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
         except BadSensorDataError as error:
-            self._warnings.log((name, error.cause), f'{self._topics[name]}: {error}')
+            self._warnings.log((name, error.cause), f'{self._topic(name)}: {error}')
             return
+        self._publish(samples)
+        self._regions.note_rejects()
+
+    def _publish(self, samples: Sequence[FeatureSample]) -> None:
         for sample in samples:
-            self._publisher.publish(feature_message(sample))
+            self._publisher.publish(feature_message(sample, self._source))
             self._diagnostics.published.count()
 
     def _on_incompatible_qos(self, sensor: Sensor, event: Any) -> None:
         policy = QoSPolicyKind(event.last_policy_kind).name.lower()
-        topic = self._topics.get(sensor.name, sensor.topic)
+        topic = self._topic(sensor.name)
         text = f'a publisher of {topic} has an incompatible {policy}'
         advice = f'set the parameter {sensor.name}.reliability to best_effort'
         self._diagnostics.incompatible[sensor.name] = f'{text}; {advice}'
@@ -105,13 +127,16 @@ class FeatureNode(Node):
 
     def _report(self) -> None:
         """Publish diagnostics, and warn of topics with another type than expected."""
+        self._regions.check()
+        self._annotated.check()
         for sensor in self._pipeline.sensors:
-            publishers = self.get_publishers_info_by_topic(self._topics[sensor.name])
+            self._subscriptions_of[sensor.name].check()
+            publishers = self.get_publishers_info_by_topic(self._topic(sensor.name))
             types = {publisher.topic_type for publisher in publishers}
             if self._diagnostics.note_publishers(sensor, types):
                 self._warnings.log(
                     (sensor.name, 'other_type'),
-                    f'{self._topics[sensor.name]} carries {", ".join(sorted(types))}, not '
+                    f'{self._topic(sensor.name)} carries {", ".join(sorted(types))}, not '
                     f'{sensor.message_type}; set the parameter {sensor.name}.type')
         message = DiagnosticArray(status=[self._diagnostics.status(time.monotonic_ns())])
         message.header.stamp = self.get_clock().now().to_msg()
@@ -129,6 +154,7 @@ class FeatureDiagnostics:
         self._last_rejects = 0
         self._problems: dict[str, str] = {}
         self.published = RateMeter()
+        self._silence = Silence()
         self.incompatible: dict[str, str] = {}
 
     def note_publishers(self, sensor: Sensor, types: Collection[str]) -> bool:
@@ -157,32 +183,48 @@ class FeatureDiagnostics:
                 values[f'{name}: nothing near in time'] = str(count)
         for (name, cause), count in sorted(self._pipeline.rejected.items()):
             values[f'{name}: rejected, {cause}'] = str(count)
+        for cause, count in sorted(self._pipeline.regions.rejected.items()):
+            values[f'regions: rejected, {cause}'] = str(count)
         level, message = self._summary()
         return DiagnosticStatus(
-            level=level, name=f'{self._node_name}: features', message=message,
+            level=level, name=f'{self._node_name.lstrip("/")}: features', message=message,
             hardware_id=self._node_name,
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
     def _summary(self) -> tuple[bytes, str]:
-        rejects = sum(self._pipeline.rejected.values())
+        rejects = (sum(self._pipeline.rejected.values())
+                   + sum(self._pipeline.regions.rejected.values()))
         new_rejects = rejects - self._last_rejects
         self._last_rejects = rejects
         problems = [*self.incompatible.values(), *self._problems.values()]
         if new_rejects:
-            problems.append(f'{new_rejects} messages rejected')
+            problems.append(f'{new_rejects} messages or regions rejected')
+        quiet = self._silence.seconds(self.published.total)
+        if quiet >= QUIET:
+            problems.append(f'no features for {quiet:.0f} s')
         if problems:
             return DiagnosticStatus.WARN, '; '.join(problems)
         return DiagnosticStatus.OK, 'features are published'
 
 
-def feature_message(sample: FeatureSample) -> FeatureVector:
-    """Return the message of a joined sample."""
-    vector = StampedVector(sample.stamp, sample.values, sample.extractor)
+def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
+    """Return the message of a joined sample.
+
+    Args:
+        sample: from the pipeline.
+        source: full name of the topic of the leading sensor, whose stamp it has.
+    """
+    vector = StampedVector(sample.stamp, sample.values, sample.extractor, source,
+                           sample.region, sample.region_count)
     return feature_vector_message(RosMessages(), vector, sample.frame_id)
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until it is stopped; return the exit code."""
+    if help_wanted(args):
+        print(help_text('Makes feature vectors of sensor messages. For each sensor NAME:',
+                        feature_parameter_table()))
+        return 0
     # Waiting for helper threads on busy cores costs more than they bring to small images.
     cv2.setNumThreads(1)
     return run(FeatureNode, args)

@@ -12,17 +12,25 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from proemlc_ros.errors import ExtractorError
+from proemlc_ros.features.automatic import AUTO, automatic_in_words
 from proemlc_ros.features.pipeline import FeaturePipeline
+from proemlc_ros.features.registry import EXTRACTORS
 from proemlc_ros.features.settings import (
     JOIN_SETTINGS,
+    SENSOR_SETTINGS,
     declared_settings,
     nested,
     pipeline_from_settings,
 )
+from proemlc_ros.nodes.matched_subscription import AUTOMATIC
+from proemlc_ros.nodes.parameter_table import OF_EVERY_NODE, OTHER_NODES, Declared
 
-RELIABILITIES = ('best_effort', 'reliable')
-# Parameters that rclpy declares by itself.
-OF_EVERY_NODE = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
+RELIABILITIES = (AUTOMATIC, 'best_effort', 'reliable')
+SENSORS = 'Names of the sensors; the first one leads'
+WARNING_PERIOD = 'Seconds between warnings of the same cause, 0.1 to 3600'
+COMPRESSED = '/compressed'
+IMAGE_TOPIC = ('Topic of the camera, instead of the topic of the only sensor that takes pictures; '
+               'empty = as the sensor says')
 
 
 @dataclass(frozen=True)
@@ -43,29 +51,68 @@ def declare_pipeline(node: Node) -> FeatureParameters:
     """
     # The annotation of rclpy says values, but the method returns parameters.
     given = cast(dict[str, Parameter], node.get_parameters_by_prefix(''))
-    settings = nested({name: entry.value for name, entry in given.items()})
+    settings = with_camera(nested({name: entry.value for name, entry in given.items()}))
     pipeline = pipeline_from_settings(settings)
     names = [sensor.name for sensor in pipeline.sensors]
     unknown = set(settings) - set(names) - set(JOIN_SETTINGS) - OF_EVERY_NODE - {
-        'sensors', 'warning_period'}
+        'sensors', 'warning_period', 'image_topic'}
     if unknown:
-        # Not an error: a file for several nodes may hold parameters of all of them.
-        node.get_logger().warning(
-            f'not a parameter of this node, ignored: {", ".join(sorted(unknown))}; known are '
-            f'sensors, {", ".join(JOIN_SETTINGS)}, warning_period, and those of the sensors '
-            f'{", ".join(names)}')
-    describe(node, 'sensors', [], 'Names of the sensors; the first one leads')
-    describe(
-        node, 'warning_period', 5.0,
-        'Seconds between warnings of the same cause, 0.1 to 3600', least=0.1)
+        raise ExtractorError(
+            f'not a parameter of this node: {", ".join(sorted(unknown))}; known are sensors, '
+            f'{", ".join(JOIN_SETTINGS)}, warning_period, image_topic, and those of the sensors '
+            f'{", ".join(names)}. {OTHER_NODES}')
+    describe(node, 'image_topic', '', IMAGE_TOPIC)
+    describe(node, 'sensors', [], SENSORS)
+    describe(node, 'warning_period', 5.0, WARNING_PERIOD, least=0.1)
     for key, (default, description) in JOIN_SETTINGS.items():
         describe(node, key, default, description, least=0.0)
     for name in names:
+        if settings[name]['extractor'] == AUTO:
+            node.get_logger().info(f'{name}: {automatic_in_words()}')
         for key, (default, description) in declared_settings(settings[name]['extractor']).items():
             describe(node, f'{name}.{key}', default, description)
     reliability = {name: reliability_of(node, name) for name in names}
     return FeatureParameters(
         pipeline, reliability, float(node.get_parameter('warning_period').value))
+
+
+def with_camera(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the topic of image_topic for the sensor that takes pictures.
+
+    Raises:
+        ExtractorError: not exactly one sensor takes pictures.
+
+    """
+    topic = str(settings.get('image_topic') or '')
+    if not topic:
+        return settings
+    blocks = {name: settings.get(name) or {} for name in settings.get('sensors') or []}
+    cameras = [name for name, block in blocks.items()
+               if _sensor_of(str(block.get('extractor', ''))) == 'image']
+    if len(cameras) != 1:
+        raise ExtractorError(
+            f'image_topic is {topic!r}, but not exactly one sensor takes pictures (found: '
+            f'{", ".join(cameras) or "none"}); set the parameter topic of the sensor instead')
+    camera = {**blocks[cameras[0]], 'topic': topic}
+    if topic.endswith(COMPRESSED):  # The name that image_transport gives such a topic.
+        camera['type'] = 'sensor_msgs/msg/CompressedImage'
+    return {**settings, cameras[0]: camera}
+
+
+def _sensor_of(kind: str) -> str:
+    extractor = EXTRACTORS.get(kind.partition('/')[0])
+    return extractor.sensor if extractor is not None else ''
+
+
+def feature_parameter_table() -> list[Declared]:
+    """Return the parameters that do not depend on the extractors, for --help."""
+    return [Declared('sensors', '', SENSORS),
+            *(Declared(f'NAME.{key}', default, description)
+              for key, (default, description) in SENSOR_SETTINGS.items()),
+            Declared('image_topic', '', IMAGE_TOPIC),
+            *(Declared(key, default, description)
+              for key, (default, description) in JOIN_SETTINGS.items()),
+            Declared('warning_period', 5.0, WARNING_PERIOD)]
 
 
 def describe(

@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from proemlc_ros.bags.journal import Journal
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
 from proemlc_ros.classifier.settings_file import write_settings
 from proemlc_ros.classifier.validation import Limits
-from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.classifier.versioned_model import VersionedModel, renewed_at_of
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
@@ -26,6 +28,10 @@ MEGABYTE = 1_000_000
 # Parameters that a model carries in itself, so that a loaded one may differ from them.
 _MODEL_SETTINGS = ('hidden_size', 'ridge', 'activation', 'scaling', 'direct_links', 'seed',
                    'forgetting', 'threshold', 'partial_memory')
+# Values of those that follow the features which are learnt first.
+_AUTOMATIC = {'hidden_size': 0, 'ridge': 0.0, 'activation': 'auto', 'scaling': 'auto'}
+# Those of them that a renewal keeps.
+_OWNER_SETTINGS = ('seed', 'forgetting', 'threshold', 'partial_memory')
 
 
 def model_directory_of(values: SimpleNamespace, node_name: str) -> Path:
@@ -51,12 +57,11 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
     Raises:
         ProEMLCError: the directory, the journal or the model cannot be used.
     """
-    def new_learner() -> ProEMLC:
-        return ProEMLC(**{name: getattr(values, name) for name in _MODEL_SETTINGS},
-                       warmup=values.warmup or None, width=values.width or None)
-
+    new_learner = LearnerFactory({**given_settings(values), 'warmup': values.warmup or None,
+                                  'width': values.width or None})
     limit_blas_threads(values.blas_threads)
-    model = VersionedModel(new_learner(), values.undo_depth, values.hamming_window)
+    model = VersionedModel(new_learner(), values.undo_depth, values.hamming_window,
+                           new_learner.fitted)
     model.threshold_offset = values.threshold_offset
     directory = ModelDirectory(model_directory_of(values, node_name),
                                values.max_model_file_mb * MEGABYTE, _key_of(values),
@@ -119,11 +124,18 @@ def limits_of(values: SimpleNamespace) -> Limits:
     return Limits(values.max_labels, values.max_label_length, values.max_width)
 
 
+def given_settings(values: SimpleNamespace) -> dict[str, Any]:
+    """Return the settings of the learner that the parameters give, without automatic ones."""
+    return {name: value for name in _MODEL_SETTINGS
+            if (value := getattr(values, name)) != _AUTOMATIC.get(name)}
+
+
 def _differences(learner: ProEMLC, values: SimpleNamespace) -> list[str]:
-    return [f'parameter {name} is {getattr(values, name)!r}, but the resumed model was made with '
+    return [f'parameter {name} is {value!r}, but the resumed model was made with '
             f'{getattr(learner.options, name)!r} and keeps it; reset to change it'
-            for name in _MODEL_SETTINGS
-            if getattr(values, name) != getattr(learner.options, name)]
+            for name, value in given_settings(values).items()
+            if (name in _OWNER_SETTINGS or not renewed_at_of(learner))
+            and value != getattr(learner.options, name)]
 
 
 def apply_parameters(classifier: Classifier, values: SimpleNamespace) -> None:
@@ -147,5 +159,7 @@ def apply_parameters(classifier: Classifier, values: SimpleNamespace) -> None:
     queries.novelty = values.query_novelty
     queries.margin = values.query_margin
     queries.rate = values.query_rate
+    classifier.renewals.policy.mode = values.renewal
+    classifier.renewals.most = values.renewal_hidden_size
     classifier.snapshots.every = values.snapshot_every
     classifier.snapshots.period = values.snapshot_period

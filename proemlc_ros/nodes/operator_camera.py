@@ -1,105 +1,169 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The camera's pictures for the page: those that belong to predictions, at a limited rate."""
+"""The camera's pictures for the page: those that predictions are about, at a limited rate."""
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.validate_full_topic_name import validate_full_topic_name
 from sensor_msgs.msg import CompressedImage, Image
 
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.sensor_arrays import sample_of
+from proemlc_ros.foreign_text import shown
+from proemlc_ros.nodes.matched_subscription import MatchedSubscription
+from proemlc_ros.operator.picture_pairs import PicturePairs
 from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
 from proemlc_ros.stamps import stamp_of
 
-# Late pictures are of no use.
-NEWEST = QoSProfile(depth=2, history=HistoryPolicy.KEEP_LAST,
-                    reliability=ReliabilityPolicy.BEST_EFFORT)
-# Seconds between searches for a camera while there is none.
-SEARCH_PERIOD = 1.0
+# Seconds between looks at the publishers of the camera's topic.
+CHECK_PERIOD = 1.0
 IMAGE_TYPES: dict[str, type] = {
     'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
-# Images that wait for their predictions; a prediction takes a few frames at most.
-MAX_RECENT = 8
-# Seconds after which pictures are shown although no prediction comes.
-WITHOUT_PREDICTIONS = 0.5
+# A camera at just the maximum rate has some jitter.
+EARLY = 0.8
+# Seconds without a pair after which the page says so.
+PATIENCE = 2.0
+NOT_NAMED = ('The feature vectors do not name the camera that they are made of. The robot’s owner '
+             'can set image_topic of the dashboard.')
 
 
 class Camera:
-    """Subscribes to a camera, named or found, and passes its pictures on.
+    """Subscribes to the camera that the predictions name, and passes on what they are about.
 
-    The picture passed on is the one with the stamp of the prediction that is about to be shown, so
-    that the operator sees what the prediction is about. Where no picture has that stamp (features
-    of a laser, say) it is the newest one.
+    A picture is passed on with the stamp of its prediction, so that the operator sees what is
+    taught. Where no picture has the stamp, none is passed on, and `note` gets the reason.
 
     Args:
         node: to subscribe with.
-        topic: of the camera; empty: the first topic of images found.
+        topic: of the camera; empty: the one that the predictions name.
         max_rate: pictures per second.
         max_side: longest side of the pictures, in pixels.
         give: called with each picture, in the node's thread.
+        note: called with why there is no picture, in the node's thread; empty: there is one.
+        tolerance: seconds that a picture may be older or newer than its prediction.
     """
 
     def __init__(self, node: Node, topic: str, max_rate: float, max_side: int,
-                 give: Callable[[CameraPicture], None]) -> None:
+                 give: Callable[[CameraPicture], None], note: Callable[[str], None],
+                 tolerance: float = 0.0) -> None:
         self._node = node
-        self._wanted = node.resolve_topic_name(topic) if topic else ''
-        self._period = 1 / max_rate
+        self._fixed = bool(topic)
+        self._topic = node.resolve_topic_name(topic) if topic else ''
+        self._period = EARLY / max_rate
         self._max_side = max_side
         self._give = give
-        self._subscription: Any = None
+        self._note = note
+        # Called with the time of each image, whether it is shown or not.
+        self.heard: Callable[[float], None] = lambda now: None
+        self._subscription: MatchedSubscription | None = None
         self._kind = ''
-        self._recent: OrderedDict[int, Any] = OrderedDict()
-        self._last = float('-inf')
-        self._search = node.create_timer(SEARCH_PERIOD, self._find)
-        self._find()
+        self._pairs = PicturePairs(round(tolerance * 1e9))
+        self._last = self._paired = float('-inf')
+        self._predicted = self._named = self._received = float('-inf')
+        node.create_timer(CHECK_PERIOD, self._check)
+        self._check()
 
-    def show(self, stamp: int | None) -> None:
-        """Pass on the picture of a stamp, or the newest one, at most at the maximum rate."""
+    def show(self, stamp: int, source: str, always: bool = False) -> None:
+        """Pass on the picture of a prediction, at most at the maximum rate.
+
+        Args:
+            stamp: of the prediction.
+            source: topic that it names; empty: none.
+            always: whether it is wanted beyond the rate.
+        """
+        self._predicted = now = time.monotonic()
+        if source == self._topic:
+            self._named = now
+        elif not self._fixed:
+            if self._topic and now - self._named <= PATIENCE:
+                return  # Not at once: the vectors of two cameras may come in turn.
+            self._follow(source)
+            self._named = now
+        message = self._pairs.find(stamp) if always else self._pairs.add_stamp(stamp)
+        if message is not None:
+            self._pass_on(stamp, message, always)
+
+    def _follow(self, topic: str) -> None:
+        """Go over to another camera."""
+        if self._subscription is not None:
+            self._subscription.destroy()
+            self._subscription = None
+        self._topic = topic if _is_valid(topic) else ''
+        self._pairs.clear()
+        self._received = self._paired = float('-inf')
+        self._check()
+
+    def _pass_on(self, stamp: int, message: Any, always: bool = False) -> None:
         now = time.monotonic()
-        if not self._recent or now - self._last < self._period:
+        self._paired = now
+        self._note('')
+        if now - self._last < self._period and not always:
             return
-        newest = next(reversed(self._recent.values()))
-        message = newest if stamp is None else self._recent.get(stamp, newest)
         self._last = now
         try:
             pixels = sample_of(message, self._kind)
         except BadSensorDataError as error:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
+            self._note(f'The pictures of {shown(self._topic)} cannot be shown: {error}')
             return
-        self._give(CameraPicture(stamp_of(message.header), jpeg_of(pixels, self._max_side)))
+        height, width = pixels.shape[:2]
+        self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side), (width, height)))
 
-    def _find(self) -> None:
-        """Search for the camera, and again when its publishers are gone."""
+    def _check(self) -> None:
+        """Follow the publishers of the topic, and say what is missing."""
         if self._subscription is not None:
-            if self._node.count_publishers(self._subscription.topic_name) or self._wanted:
-                return
-            self._node.destroy_subscription(self._subscription)
-            self._subscription = None
-        found = sorted(
-            (topic, kind) for topic, names in self._node.get_topic_names_and_types()
-            for kind in names
-            if kind in IMAGE_TYPES and topic == (self._wanted or topic)
-            and self._node.count_publishers(topic))
-        if found:
-            self._subscribe(*found[0])
+            self._subscription.check()
+        elif self._topic:
+            self._subscribe()
+        now = time.monotonic()
+        if now - self._paired > PATIENCE:
+            self._note(self._reason(now))
 
-    def _subscribe(self, topic: str, kind: str) -> None:
-        self._recent.clear()
+    def _subscribe(self) -> None:
+        types = {info.topic_type for info
+                 in self._node.get_publishers_info_by_topic(self._topic)}
+        kind = next((kind for kind in IMAGE_TYPES if kind in types), None)
+        if kind is None:
+            return
         self._kind = kind
-        self._subscription = self._node.create_subscription(
-            IMAGE_TYPES[kind], topic, self._on_image, NEWEST)
-        self._node.get_logger().info(f'pictures from {topic} ({kind})')
+        self._subscription = MatchedSubscription(
+            self._node, IMAGE_TYPES[kind], self._topic, self._on_image)
+        self._node.get_logger().info(f'pictures from {self._topic} ({kind})')
 
     def _on_image(self, message: Any) -> None:
-        self._recent[stamp_of(message.header)] = message
-        if len(self._recent) > MAX_RECENT:
-            self._recent.popitem(last=False)
-        if time.monotonic() - self._last > WITHOUT_PREDICTIONS:
-            self.show(None)
+        self._received = time.monotonic()
+        self.heard(self._received)
+        stamp = stamp_of(message.header)
+        waited = self._pairs.add_picture(stamp, message, len(message.data))
+        if waited is not None:
+            self._pass_on(waited, message)
+
+    def _reason(self, now: float) -> str:
+        topic = shown(self._topic)
+        if not self._topic:
+            return NOT_NAMED if now - self._predicted < PATIENCE else ''
+        if self._subscription is None:
+            publishers = self._node.get_publishers_info_by_topic(self._topic)
+            types = ', '.join(sorted({info.topic_type for info in publishers}))
+            return (f'{topic} carries {types}, no pictures.' if types
+                    else f'Nobody publishes {topic}.')
+        if now - self._received > PATIENCE:
+            return f'No picture comes from {topic}.'
+        if now - self._predicted > PATIENCE:
+            return f'Pictures come from {topic}, but no predictions about them.'
+        return (f'No picture of {topic} has the stamp of a prediction, so none is shown beside '
+                'them.')
+
+
+def _is_valid(topic: str) -> bool:
+    """Tell whether a name from a message can be subscribed to."""
+    try:
+        return bool(topic) and bool(validate_full_topic_name(topic))
+    except (InvalidTopicNameException, ValueError):
+        return False

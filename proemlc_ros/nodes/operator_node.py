@@ -16,7 +16,6 @@ from rclpy.qos import (
     DurabilityPolicy,
     QoSProfile,
     ReliabilityPolicy,
-    qos_profile_sensor_data,
 )
 
 from proemlc_ros.conversions import (
@@ -47,7 +46,9 @@ CLASSIFIER = Declared(
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=50)
 # Deep enough for two seconds of a camera: an annotation must find the vector of its prediction.
-VECTORS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Every region of a picture is a vector and a prediction of its own.
+PREDICTIONS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+VECTORS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The value among the diagnostics that the learning curve is drawn from.
 LOSS_KEY = 'Rolling Hamming loss'
 # Seconds between warnings of the same kind.
@@ -84,7 +85,7 @@ class OperatorNode(Node):
                 kind, f'{classifier}/{topic}', self._tolerant(take, topic), qos)
 
         listen(FeatureVector, 'features', self._on_features, VECTORS)
-        listen(Prediction, 'predictions', self._on_prediction, qos_profile_sensor_data)
+        listen(Prediction, 'predictions', self._on_prediction, PREDICTIONS)
         labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
         listen(LabelQuery, 'queries', self._on_query, RELIABLE)
         listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)
@@ -110,19 +111,23 @@ class OperatorNode(Node):
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def before_prediction(self, stamp: int) -> None:
+    def before_prediction(self, stamp: int, source: str) -> None:
         """Prepare for a prediction; called in the node's thread before the view has it.
 
         Args:
             stamp: of the prediction, in nanoseconds.
+            source: topic that its features were made of; empty: not stated.
         """
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Prepare for a query; see before_prediction."""
 
     def _on_features(self, message: FeatureVector) -> None:
         self.post(self.view.on_vector, stamped_vector_of(message), time.monotonic())
 
     def _on_prediction(self, message: Prediction) -> None:
         prediction = stamped_prediction_of(message)
-        self.before_prediction(prediction.stamp)
+        self.before_prediction(prediction.stamp, prediction.source_topic)
         self.post(self.view.on_prediction, prediction, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
@@ -134,7 +139,9 @@ class OperatorNode(Node):
         self.post(self.view.on_labels, labels)
 
     def _on_query(self, message: LabelQuery) -> None:
-        self.post(self.view.on_query, query_of(message))
+        query = query_of(message)
+        self.before_query(query.vector.stamp, query.vector.source_topic)
+        self.post(self.view.on_query, query)
 
     def _on_learnt(self, message: LabelAnnotation) -> None:
         self.post(self.view.on_learnt, annotation_of(message))

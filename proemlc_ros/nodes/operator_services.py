@@ -14,13 +14,23 @@ from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.records import Annotation, EventKind, StampedPrediction
+from proemlc_ros.classifier.records import (
+    WHOLE,
+    Annotation,
+    EventKind,
+    Region,
+    StampedPrediction,
+)
 from proemlc_ros.conversions import (
     annotation_message,
     feature_vector_message,
+    new_header,
+    region_message,
     stamped_prediction_of,
 )
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
+from proemlc_ros.msg import RegionArray
+from proemlc_ros.nodes.operator_review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection
@@ -54,6 +64,7 @@ class OperatorServices:
     def __init__(self, node: Node, classifier: str, view: ClassifierView) -> None:
         self._view = view
         self._messages = RosMessages()
+        self._regions: Any = None
 
         def client(kind: type, name: str) -> Client:
             return node.create_client(kind, f'{classifier}/{name}')
@@ -66,6 +77,7 @@ class OperatorServices:
         self._load = client(LoadModel, 'load_model')
         self._predict = client(Predict, 'predict')
         self._source = node.create_client(ControlSource, 'source/control')
+        self.review = OperatorReview(node, classifier, self._call)
 
     @property
     def ready(self) -> bool:
@@ -94,16 +106,18 @@ class OperatorServices:
     async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
         """Rename a label."""
         return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
-            label=label, new_label=new_label))
+            label=label, new_label=new_label, annotator=who))
 
     async def remove(self, who: str, label: str) -> ActionResult:
         """Remove a label and what was learnt of it."""
         return await self._change(
-            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(label=label))
+            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(
+                label=label, annotator=who))
 
-    async def save(self, who: str, file_name: str) -> ActionResult:
+    async def save(self, who: str, file_name: str, keep_existing: bool = False) -> ActionResult:
         """Write the model to a file."""
-        response = await self._call(self._save, SaveModel.Request(file_name=file_name))
+        response = await self._call(self._save, SaveModel.Request(
+            file_name=file_name, keep_existing=keep_existing))
         if response.success:
             # Saving does not change the model, so the classifier publishes no event.
             self._view.note(who, 'saved the model')
@@ -112,11 +126,24 @@ class OperatorServices:
     async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
         return await self._change(
-            EventKind.LOAD, who, self._load, LoadModel.Request(file_name=file_name))
+            EventKind.LOAD, who, self._load, LoadModel.Request(
+                file_name=file_name, annotator=who))
 
-    async def predict(self, stamp: int) -> StampedPrediction | None:
+    def enable_drawing(self, node: Node, topic: str) -> None:
+        """Let boxes be drawn; the feature node keeps pictures from then on."""
+        self._regions = node.create_publisher(RegionArray, topic, 10)
+
+    async def draw(self, stamp: int, region: Region) -> None:
+        """Have a box of a picture classified; one of no size only keeps the picture for later."""
+        if self._regions is not None:
+            self._regions.publish(RegionArray(
+                header=new_header(self._messages, stamp),
+                regions=[] if region.is_whole else [region_message(self._messages, region)]))
+
+    async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
-        vector = self._view.vectors.find(stamp)
+        vector = (self._view.vectors.find(stamp) if region.is_whole
+                  else self._view.regions.vector(stamp, region))
         if vector is None:
             return None
         request = Predict.Request(features=feature_vector_message(self._messages, vector))

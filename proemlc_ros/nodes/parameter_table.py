@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,6 +88,12 @@ class Declared:
         return descriptor
 
 
+# Parameters that rclpy declares by itself.
+OF_EVERY_NODE = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
+OTHER_NODES = ('A parameter file for several nodes has a section for each, such as '
+               '"/**/features:".')
+
+
 class ParameterTable:
     """Declares parameters on a node and keeps their values.
 
@@ -94,16 +101,20 @@ class ParameterTable:
         node: that declares them.
         table: all parameters of the node.
         on_change: called with all values after one has changed at run time.
+        is_open: returns whether also those may change that may not at run time; None: never.
 
     Raises:
-        ParameterError: an initial value is not allowed.
+        ParameterError: an initial value is not allowed, or a parameter unknown.
     """
 
     def __init__(self, node: Node, table: Iterable[Declared],
-                 on_change: Callable[[SimpleNamespace], None]) -> None:
+                 on_change: Callable[[SimpleNamespace], None],
+                 is_open: Callable[[], bool] | None = None) -> None:
         self._table = {entry.name: entry for entry in table}
         self._on_change = on_change
+        self._is_open = is_open
         self.values = SimpleNamespace()
+        self._check_known(node)
         for entry in self._table.values():
             setattr(self.values, entry.name, self._declare(node, entry))
         node.add_on_set_parameters_callback(self._check)
@@ -119,18 +130,34 @@ class ParameterTable:
             entry.check(value)
         else:
             value = entry.default
-        node.declare_parameter(entry.name, value, entry.descriptor(),
-                               ignore_override=True)
+        descriptor = entry.descriptor()
+        descriptor.read_only = not entry.runtime and self._is_open is None
+        node.declare_parameter(entry.name, value, descriptor, ignore_override=True)
         return value
+
+    def _check_known(self, node: Node) -> None:
+        """Check that there is no misspelt parameter: its default would be used silently."""
+        for name in sorted(node._parameter_overrides):
+            if name in self._table or name.partition('.')[0] in OF_EVERY_NODE:
+                continue
+            near = get_close_matches(name, self._table, 1)
+            meant = f'; did you mean {near[0]}?' if near else '.'
+            raise ParameterError(f'{name} is not a parameter of this node{meant} {OTHER_NODES}')
 
     def _check(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         try:
             for parameter in parameters:
                 if parameter.name in self._table:
-                    self._table[parameter.name].check(parameter.value)
+                    self._check_one(self._table[parameter.name], parameter.value)
         except ParameterError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
+
+    def _check_one(self, entry: Declared, value: Any) -> None:
+        if not entry.runtime and self._is_open is not None and not self._is_open():
+            raise ParameterError(f'{entry.name} can change only while the node is unconfigured; '
+                                 'clean it up first, then configure it again')
+        entry.check(value)
 
     def _apply(self, parameters: Sequence[Parameter]) -> None:
         ours = [parameter for parameter in parameters if parameter.name in self._table]

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Warns of publishers and subscribers with an incompatible QoS: DDS connects them to nothing.
+"""Warns of endpoints with an incompatible QoS or another type: DDS connects them to nothing.
 
 The graph is asked now and then. The events of DDS would tell the same, but wake the node's
 executor for every message of their topic.
@@ -30,15 +30,17 @@ class QosCheck:
         ours: QoS that the node uses.
         publishing: whether the node publishes the topic; else it subscribes.
         advice: what the user can do, a sentence.
+        kind: full name of the message type, such as std_msgs/msg/Header; empty: not checked.
     """
 
     def __init__(self, node: Node, topic: str, ours: QoSProfile, publishing: bool,
-                 advice: str) -> None:
+                 advice: str, kind: str = '') -> None:
         self._node = node
         self._topic = topic
         self._ours = ours
         self._publishing = publishing
         self._advice = advice
+        self._kind = kind
         self._new: set[bytes] = set()
         self._judged: set[bytes] = set()
         self._others: Callable[[str], list[Any]] = (
@@ -54,6 +56,11 @@ class QosCheck:
         self._new = others.keys() - self._judged
 
     def _judge(self, other: Any) -> None:
+        if self._kind and other.topic_type != self._kind:
+            kind = printable_line(other.topic_type, LONGEST_SHOWN)
+            self._node.get_logger().warning(
+                f'{self._described(other)} as {kind}, not as {self._kind}, so no message arrives.')
+            return
         theirs = _without_infinity(other.qos_profile)
         pair = (self._ours, theirs) if self._publishing else (theirs, self._ours)
         compatibility, reason = qos_check_compatible(*pair)
@@ -61,12 +68,14 @@ class QosCheck:
             self._warn(other, reason)
 
     def _warn(self, other: Any, reason: str) -> None:
+        self._node.get_logger().warning(
+            f'{self._described(other)} with an incompatible QoS, so no message arrives '
+            f'({reason.strip().rstrip(";")}). {self._advice}')
+
+    def _described(self, other: Any) -> str:
         name = printable_line(f'{other.node_namespace.rstrip("/")}/{other.node_name}',
                               LONGEST_SHOWN)
-        role = 'subscribes to' if self._publishing else 'publishes'
-        self._node.get_logger().warning(
-            f'{name} {role} {self._topic} with an incompatible QoS, so no message arrives '
-            f'({reason.strip().rstrip(";")}). {self._advice}')
+        return f'{name} {"subscribes to" if self._publishing else "publishes"} {self._topic}'
 
 
 def _without_infinity(profile: QoSProfile) -> QoSProfile:

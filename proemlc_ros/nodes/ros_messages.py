@@ -21,6 +21,7 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
     Region,
+    RegionArray,
 )
 
 _TYPES: dict[str, type] = {
@@ -33,14 +34,17 @@ _TYPES: dict[str, type] = {
     'proemlc_ros/msg/ModelEvent': ModelEvent,
     'proemlc_ros/msg/Prediction': Prediction,
     'proemlc_ros/msg/Region': Region,
+    'proemlc_ros/msg/RegionArray': RegionArray,
 }
 try:  # Optional: perception users have it.
-    from vision_msgs.msg import Classification, ObjectHypothesis
+    import vision_msgs.msg as vision
 except ImportError:
     pass
 else:
-    _TYPES['vision_msgs/msg/Classification'] = Classification
-    _TYPES['vision_msgs/msg/ObjectHypothesis'] = ObjectHypothesis
+    _TYPES.update({f'vision_msgs/msg/{name}': getattr(vision, name) for name in (
+        'BoundingBox2D', 'Classification', 'Detection2D', 'Detection2DArray', 'LabelInfo',
+        'ObjectHypothesis', 'ObjectHypothesisWithPose', 'Point2D', 'Pose2D', 'VisionClass')
+        if hasattr(vision, name)})
 
 
 def message_class(type_name: str) -> type | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import curses
 import getpass
-import locale
 import os
 import sys
 import time
@@ -15,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import OperatorNode
+from proemlc_ros.nodes.operator_node import CLASSIFIER, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.draft import AnnotationDraft
@@ -24,7 +24,7 @@ from proemlc_ros.operator.pictures import CameraPicture
 from proemlc_ros.operator.streams import ChainPart
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
-from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal
+from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal, set_locale
 
 # Seconds between two drawings; a key waits no longer than this.
 FRAME = 0.05
@@ -46,15 +46,21 @@ class TeleopNode(OperatorNode):
         self.console = Console(
             self.view, AnnotationDraft(self.view.vectors, annotator), self.actions)
         self._camera = Camera(self, self.settings.image_topic, PICTURE_RATE, PICTURE_SIZE,
-                              lambda picture: self.post(self._on_picture, picture))
+                              lambda picture: self.post(self._on_picture, picture),
+                              lambda reason: self.post(self.view.note_picture, reason))
+        self._camera.heard = lambda now: self.post(
+            self.view.streams.note, ChainPart.CAMERA, now)
 
-    def before_prediction(self, stamp: int) -> None:
+    def before_prediction(self, stamp: int, source: str) -> None:
         """Keep the picture that the prediction is about; a question may come of it."""
-        self._camera.show(stamp)
+        self._camera.show(stamp, source)
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Keep the picture that is asked about."""
+        self._camera.show(stamp, source, always=True)
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.console.pictures.add(picture)
-        self.view.streams.note(ChainPart.CAMERA, time.monotonic())
 
 
 async def operate(window: curses.window, signals: Signals) -> None:
@@ -106,11 +112,15 @@ def quiet_stderr() -> Iterator[None]:
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until the operator quits."""
+    if help_wanted(args):
+        print(help_text('Teaches a classifier from a terminal, also over ssh.',
+                        (CLASSIFIER, *PARAMETERS)))
+        return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         print('teleop_node: needs a terminal; start it with ros2 run in one, not from a launch '
               'file', file=sys.stderr)
         return 1
-    locale.setlocale(locale.LC_ALL, '')
+    set_locale()
     try:
         return run_program(use_terminal, args)
     except curses.error as error:

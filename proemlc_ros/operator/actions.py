@@ -8,9 +8,19 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedPrediction
+from proemlc_ros.classifier.records import (
+    WHOLE,
+    Annotation,
+    Event,
+    EventKind,
+    Region,
+    StampedPrediction,
+)
+
+if TYPE_CHECKING:
+    from proemlc_ros.operator.review import ReviewActions
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,10 @@ class ActionResult:
 class Actions(Protocol):
     """The classifier's services; `who` is the operator, for the activity log."""
 
+    @property
+    def review(self) -> ReviewActions:
+        """The services for looking through what was taught, and correcting it."""
+
     async def annotate(self, annotation: Annotation, request_id: str = '') -> ActionResult:
         """Teach an annotation; done only once it is durable. Without an id it gets one."""
 
@@ -36,7 +50,7 @@ class Actions(Protocol):
     async def remove(self, who: str, label: str) -> ActionResult:
         """Remove a label and what was learnt of it."""
 
-    async def save(self, who: str, file_name: str) -> ActionResult:
+    async def save(self, who: str, file_name: str, keep_existing: bool = False) -> ActionResult:
         """Write the model to a file; an empty name means the classifier's own snapshot."""
 
     async def load(self, who: str, file_name: str) -> ActionResult:
@@ -46,8 +60,11 @@ class Actions(Protocol):
         self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
         """Play, pause, step or move the source of the pictures, or put things before it."""
 
-    async def predict(self, stamp: int) -> StampedPrediction | None:
+    async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
+
+    async def draw(self, stamp: int, region: Region) -> None:
+        """Have a box of a picture classified; one of no size only keeps the picture for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +123,18 @@ def describe_event(event: Event) -> str:
     'renamed cups to cup'
     """
     return {
-        EventKind.UNDO: 'took back the last annotation',
+        EventKind.UNDO: f'took back entry {event.sample}' if event.sample else (
+            'took back the last annotation'),
         EventKind.RENAME: f'renamed {event.label} to {event.new_label}',
         EventKind.REMOVE: f'removed {event.label}',
         EventKind.RESET: 'reset the model',
         EventKind.LOAD: f'loaded {event.file_name or "the snapshot"}',
+        EventKind.RENEW: 'renewed the model',
+        EventKind.RELABEL: f'relabelled sample {event.sample} as '
+                           f'{", ".join(event.labels) or "none of the labels"}',
+        EventKind.DELETE: f'deleted sample {event.sample}',
+        EventKind.MERGE_LABELS: f'merged {event.label} into {event.new_label}',
+        EventKind.REDO: f'made entry {event.sample} again',
     }[event.kind]
 
 

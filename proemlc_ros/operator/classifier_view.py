@@ -23,6 +23,7 @@ from proemlc_ros.operator.learning_curve import LearningCurve
 from proemlc_ros.operator.progress import ProgressLog, compare
 from proemlc_ros.operator.questions import doubtful_label
 from proemlc_ros.operator.recent import QueryQueue, RecentVectors
+from proemlc_ros.operator.region_view import RegionView
 from proemlc_ros.operator.streams import ChainPart, StreamMonitor
 
 # Seconds without a message after which the classifier counts as lost; its diagnostics come once
@@ -87,6 +88,9 @@ class ClassifierView:
 
     Args:
         on_change: called with a ViewPart after each change.
+
+    Attributes:
+        picture_note: why there is no picture, in words; empty: there is one.
     """
 
     on_change: Callable[[ViewPart], None] = lambda part: None
@@ -95,6 +99,7 @@ class ClassifierView:
     predictions: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
     health: Health = field(default_factory=Health)
     vectors: RecentVectors = field(default_factory=RecentVectors)
+    regions: RegionView = field(default_factory=RegionView)
     queries: QueryQueue = field(default_factory=QueryQueue)
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
@@ -102,6 +107,7 @@ class ClassifierView:
     streams: StreamMonitor = field(default_factory=StreamMonitor)
     source: SourceState | None = None
     reachable: bool = False
+    picture_note: str = ''
     _kept: OrderedDict[int, StampedPrediction] = field(default_factory=OrderedDict)
     _learnt: OrderedDict[tuple[object, ...], bool] = field(default_factory=OrderedDict)
     _actors: dict[EventKind, str] = field(default_factory=dict)
@@ -124,7 +130,10 @@ class ClassifierView:
         """Take in a feature vector; `now` where it came by the stream."""
         if now is not None:
             self.streams.note(ChainPart.FEATURES, now)
-        self.vectors.add(vector)
+        if vector.region_count:
+            self.regions.on_vector(vector)
+        else:
+            self.vectors.add(vector)
 
     def on_source(self, source: SourceState) -> None:
         """Take in what the source of the pictures reports."""
@@ -143,6 +152,10 @@ class ClassifierView:
         """Take in a prediction."""
         self._last_message = now
         self.streams.note(ChainPart.PREDICTIONS, now)
+        if prediction.region_count:
+            prediction = self.regions.on_prediction(prediction)
+            if self._is_late(prediction):
+                return  # Of a box that was drawn on a held picture; whoever drew it waits for it.
         self._arrivals.append(now)
         self.rate(now)
         self.prediction = prediction
@@ -150,6 +163,17 @@ class ClassifierView:
         if len(self.predictions) > MAX_PREDICTIONS:
             self.predictions.popitem(last=False)
         self.on_change(ViewPart.PREDICTION)
+
+    def _is_late(self, prediction: StampedPrediction) -> bool:
+        known = self.predictions.get(prediction.stamp)
+        return (known is not None and not known.region_count) or (
+            self.prediction is not None and prediction.stamp < self.prediction.stamp)
+
+    def note_picture(self, reason: str) -> None:
+        """Note why there is no picture; empty: there is one."""
+        if reason != self.picture_note:
+            self.picture_note = reason
+            self.on_change(ViewPart.HEALTH)
 
     def on_labels(self, labels: LabelState) -> None:
         """Take in the label set."""
@@ -208,8 +232,9 @@ class ClassifierView:
 
     def on_event(self, event: Event) -> None:
         """Note a change of the model."""
-        self.note(self._actors.pop(event.kind, ''), describe_event(event))
-        if event.kind in (EventKind.RENAME, EventKind.REMOVE):
+        actor = self._actors.pop(event.kind, '')
+        self.note(event.annotator or actor, describe_event(event))
+        if event.kind in (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS):
             self.progress.rename(event.label, event.new_label)
             self._retire(event.label)
         elif event.kind in (EventKind.RESET, EventKind.LOAD):

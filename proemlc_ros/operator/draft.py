@@ -7,13 +7,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from proemlc_ros.classifier.records import Annotation, StampedPrediction, StampedVector
+from proemlc_ros.classifier.records import (
+    WHOLE,
+    Annotation,
+    Region,
+    StampedPrediction,
+    StampedVector,
+)
 from proemlc_ros.operator.recent import RecentVectors
 
 
 def annotation_at(vectors: RecentVectors, stamp: int, labels: tuple[str, ...],
                   absent: tuple[str, ...] = (), complete: bool = True,
-                  annotator: str = '') -> Annotation:
+                  annotator: str = '', vector: StampedVector | None = None,
+                  region: Region = WHOLE) -> Annotation:
     """Return an annotation of one stamp, with its feature vector where that is still kept.
 
     The stamp is sent in any case, for the journal. Without the vector the classifier looks the
@@ -26,9 +33,12 @@ def annotation_at(vectors: RecentVectors, stamp: int, labels: tuple[str, ...],
         absent: names that are absent.
         complete: whether every name that is not listed is absent.
         annotator: who says so.
+        vector: that of the region, where the caller has it.
+        region: that the annotation is about.
     """
-    annotation = Annotation(stamp, labels, absent, complete, annotator=annotator)
-    vector = vectors.find(stamp)
+    annotation = Annotation(stamp, labels, absent, complete, annotator=annotator, region=region)
+    if vector is None and region.is_whole:
+        vector = vectors.find(stamp)
     return annotation if vector is None else annotation.about(vector)
 
 

@@ -13,16 +13,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-# Nanoseconds that a picture may be older or newer than the stamp it is shown for.
-TOLERANCE = 1_000_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class CameraPicture:
-    """A JPEG and when it was taken, in nanoseconds."""
+    """A JPEG and the stamp of the prediction that it belongs to, in nanoseconds."""
 
     stamp: int
     jpeg: bytes
+    size: tuple[int, int] = (0, 0)
+    """Width and height of the picture that it was made of, in pixels; 0: not known."""
 
 
 def jpeg_of(pixels: NDArray[Any], max_side: int = 640, quality: int = 80) -> bytes:
@@ -68,28 +67,14 @@ class PictureCache:
         if len(self._stream) > self._max_count:
             self._stream.popitem(last=False)
 
-    @property
-    def newest(self) -> CameraPicture | None:
-        """The picture that came last, or None."""
-        return next(reversed(self._stream.values()), None)
-
     def newest_among(self, stamps: Container[int]) -> CameraPicture | None:
         """Return the picture that came last of those with one of the stamps, or None."""
         return next((picture for picture in reversed(self._stream.values())
                      if picture.stamp in stamps), None)
 
-    def nearest(self, stamp: int) -> CameraPicture | None:
-        """Return the picture taken nearest to a stamp, or None where none is within a second."""
-        exact = self._stream.get(stamp)
-        if exact is not None:
-            return exact
-        near = min(self._stream.values(), key=lambda picture: abs(picture.stamp - stamp),
-                   default=None)
-        return near if near and abs(near.stamp - stamp) <= TOLERANCE else None
-
     def hold(self, stamp: int) -> None:
-        """Keep the picture nearest to a stamp under that stamp."""
-        picture = self.nearest(stamp)
+        """Keep the picture of a stamp."""
+        picture = self._stream.get(stamp)
         if picture is not None and stamp not in self._held:
             self.keep(stamp, picture)
 
@@ -100,5 +85,5 @@ class PictureCache:
             self._held.popitem(last=False)
 
     def find(self, stamp: int) -> CameraPicture | None:
-        """Return the picture held for a stamp, or the nearest recent one."""
-        return self._held.get(stamp) or self.nearest(stamp)
+        """Return the picture of a stamp, held or recent; None: there is none of that moment."""
+        return self._held.get(stamp) or self._stream.get(stamp)

@@ -15,7 +15,7 @@ RECENT_OF_LABEL = 20
 RECENT = 50
 
 
-class Outcome(NamedTuple):
+class ComparedAnnotation(NamedTuple):
     """One annotation beside the prediction before it.
 
     Args:
@@ -29,31 +29,31 @@ class Outcome(NamedTuple):
     extra: tuple[str, ...]
 
 
-def compare(predicted: Sequence[str], annotation: Annotation) -> Outcome:
+def compare(predicted: Sequence[str], annotation: Annotation) -> ComparedAnnotation:
     """Compare a prediction with what an operator said; what was left open does not count.
 
     >>> compare(('cup', 'red'), Annotation(0, ('cup', 'bowl'), complete=True))
-    Outcome(right=('cup',), missed=('bowl',), extra=('red',))
+    ComparedAnnotation(right=('cup',), missed=('bowl',), extra=('red',))
     """
     present, seen = set(annotation.labels), set(predicted)
     absent = seen - present if annotation.complete else seen & set(annotation.absent)
     named = set(annotation.absent) - seen  # Said to be absent, and not predicted: right too.
-    return Outcome(tuple(sorted(present & seen | named)), tuple(sorted(present - seen)),
-                   tuple(sorted(absent)))
+    return ComparedAnnotation(tuple(sorted(present & seen | named)),
+                              tuple(sorted(present - seen)), tuple(sorted(absent)))
 
 
 class ProgressLog:
     """The last outcomes, for all labels and for each."""
 
     def __init__(self) -> None:
-        self._outcomes: deque[Outcome] = deque(maxlen=10 * RECENT)
+        self._outcomes: deque[ComparedAnnotation] = deque(maxlen=10 * RECENT)
 
     @property
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[ComparedAnnotation]:
         """The outcomes, oldest first."""
         return list(self._outcomes)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ComparedAnnotation) -> None:
         """Add an outcome."""
         self._outcomes.append(outcome)
 
@@ -61,8 +61,9 @@ class ProgressLog:
         """Give a label its new name; an empty one removes it."""
         def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(new if name == old else name for name in names if name != old or new)
-        self._outcomes = deque((Outcome(*map(renamed, outcome)) for outcome in self._outcomes),
-                               self._outcomes.maxlen)
+        self._outcomes = deque(
+            (ComparedAnnotation(*map(renamed, outcome)) for outcome in self._outcomes),
+            self._outcomes.maxlen)
 
     def clear(self) -> None:
         """Forget everything: another model is in use."""

@@ -18,7 +18,7 @@ from proemlc_ros.files import replace_text
 from proemlc_ros.operator.actions import ActivityEntry
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.progress import Outcome
+from proemlc_ros.operator.progress import ComparedAnnotation
 
 VERSION = 1
 # Seconds after which a query is no longer worth an answer.
@@ -77,7 +77,7 @@ class SavedView:
             (int(samples), str(name)) for samples, name in content['introductions']]
         view.curve.known = set(map(str, content['classifier_labels']))
         for outcome in content['progress']:
-            view.progress.add(Outcome(*(tuple(map(str, names)) for names in outcome)))
+            view.progress.add(ComparedAnnotation(*(tuple(map(str, names)) for names in outcome)))
         for entry in content['queries']:
             if time.time() - float(entry['time']) < OLDEST_QUERY:
                 self._load_query(entry)

@@ -133,4 +133,4 @@ def test_what_is_appended_begins_a_file_with_the_definitions_of_this_version(fol
     assert len(after) == len(before) + 1
     with BagReader(folder / 'journal') as bag:
         assert bag.count == len(list(bag.messages(bag.topics))) == 45
-        assert len(bag.topics) == 2  # Under the names that they had.
+        assert len(bag.topics) == 3  # Two under the names that they had; pictures are new.

@@ -68,7 +68,8 @@ def test_rosbags_reads_it_with_definitions_and_counts(tmp_path):
         assert reader.message_count == 3
         assert 'version: 9' in (tmp_path / 'journal/metadata.yaml').read_text()
         assert {(c.topic, c.msgcount) for c in reader.connections} == {
-            ('/robot/proemlc/annotations', 2), ('/robot/proemlc/events', 1)}
+            ('/robot/proemlc/annotations', 2), ('/robot/proemlc/events', 1),
+            ('/robot/proemlc/pictures', 0)}
     # No type store given: the definitions come out of the bag.
     with AnyReader([tmp_path / 'journal']) as reader:
         messages = [reader.deserialize(data, connection.msgtype)

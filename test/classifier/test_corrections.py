@@ -15,6 +15,7 @@ from proemlc_ros.classifier.corrections import Correction
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation, EventKind, Learnt
+from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -198,8 +199,28 @@ def test_each_person_undoes_their_own_steps(bench):
     bench.assert_model_is_of([(0, ['cup']), (2, ['fork'])])
     with pytest.raises(UndoError, match='something else'):
         corrections.redo([fourth], 'Ada')
-    assert corrections.history().last_step('Ada').number == third
+    assert [step.number for step in corrections.history().next_undo('Ada')] == [third]
     assert first in corrections.history().samples
+
+
+def test_a_burst_is_one_step(bench):
+    bench.teach_some(3)
+    burst = [annotation(number, 'owl', who='Ada')._replace(request=ClientRequest.of(
+        f'burst:0123456789ab:{number}', annotation(number, 'owl'))) for number in range(10, 15)]
+    numbers = bench.teach(*burst)
+    other, = bench.teach(annotation(20, 'cup', who='Bob'))
+    corrections = bench.durable.corrections
+    with pytest.raises(UndoError, match='something else'):
+        corrections.undo([numbers[-1]], 'Ada', mine=True)
+    steps = corrections.undo(numbers, 'Ada', mine=True)
+    assert [step.number for step in steps] == numbers[::-1]
+    bench.assert_model_is_of([*taught(3), (20, ('cup',))])
+    bench.open()
+    corrections = bench.durable.corrections
+    assert [step.number for step in corrections.history().next_redo()] == numbers
+    corrections.redo()
+    bench.assert_model_is_of([*taught(3), *((n, ('owl',)) for n in range(10, 15)), (20, ('cup',))])
+    assert corrections.history().next_undo()[0].number == other
 
 
 def test_a_load_is_undone_before_others_build_on_it_only(bench):

@@ -11,7 +11,7 @@ import pytest
 
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
 from proemlc_ros.classifier.records import QueryReason, StampedVector
-from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter
+from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter, Silence
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import Classification
 
@@ -70,3 +70,13 @@ def test_rates_and_latencies():
     for value in (1, 2, 3, 4):
         window.add(value * 1_000_000)
     assert window.percentiles((50,)) == [pytest.approx(3.0)]
+
+
+def test_silence_lasts_until_the_counter_grows():
+    now = [10.0]
+    silence = Silence(lambda: now[0])
+    now[0] = 14.0
+    assert silence.seconds(0) == 4.0
+    assert silence.seconds(1) == 0.0
+    now[0] = 15.5
+    assert silence.seconds(1) == 1.5

@@ -47,7 +47,8 @@ def test_other_readers_understand_it(journal):
         read = [reader.deserialize(data, connection.msgtype)
                 for connection, _, data in reader.messages()]
         assert all(connection.msgdef.data for connection in reader.connections)
-    assert counts == {'proemlc_ros/msg/LabelAnnotation': 100, 'proemlc_ros/msg/ModelEvent': 2}
+    assert counts == {'proemlc_ros/msg/LabelAnnotation': 100, 'proemlc_ros/msg/ModelEvent': 2,
+                      'sensor_msgs/msg/CompressedImage': 0}
     assert len(read) == 102
     metadata = yaml.safe_load((journal / 'metadata.yaml').read_text())
     information = metadata['rosbag2_bagfile_information']
@@ -57,7 +58,7 @@ def test_other_readers_understand_it(journal):
 def test_info(proemlc, journal):
     code, out, _ = proemlc('info', journal)
     assert code == 0
-    assert 'journal, 2 topics, 102 messages' in out
+    assert 'journal, 3 topics, 102 messages' in out
     assert '100 annotations' in out and 'events: 1 undo, 1 rename' in out
 
 

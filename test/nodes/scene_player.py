@@ -48,7 +48,7 @@ class ScenePlayer(Node):
         values = self.random.normal(scale=0.1, size=WIDTH)
         for letter in self.scene:
             values += self.things[ord(letter) - ord('A')]
-        features = FeatureVector(extractor='scene/1')
+        features = FeatureVector(extractor='scene/1', source_topic=self.images.topic_name)
         features.header.stamp = stamp
         features.header.frame_id = self.scene
         features.data = array('f', values.astype(np.float32).tobytes())

@@ -114,14 +114,15 @@ def test_parameters_are_described_checked_and_applied(classifier):
     _, partner = classifier()
     described = partner.call('describe_parameters', names=['hidden_size', 'match_tolerance'])
     hidden, tolerance = described.descriptors
-    assert hidden.read_only and hidden.description and hidden.integer_range[0].from_value == 1
+    assert hidden.description and hidden.integer_range[0].from_value == 1
     assert not tolerance.read_only and tolerance.floating_point_range[0].to_value == 3600.0
 
     def set_parameter(name, value):
         result, = partner.call(
             'set_parameters', parameters=[Parameter(name, value=value).to_parameter_msg()]).results
         return result
-    assert not set_parameter('hidden_size', 99).successful
+    locked = set_parameter('hidden_size', 99)
+    assert not locked.successful and 'unconfigured' in locked.reason
     too_small = set_parameter('match_tolerance', -1.0)
     assert not too_small.successful and 'match_tolerance' in too_small.reason
     assert not set_parameter('query_rate', 'often').successful

@@ -13,6 +13,7 @@ pytest.importorskip('proemlc_ros.msg')
 from classifier_partner import WIDTH, annotation, values_of, vector
 from proemlc_ros.msg import FeatureVector, LabelAnnotation, Prediction
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from std_msgs.msg import Float32MultiArray
 
 pytestmark = pytest.mark.slow
 
@@ -91,4 +92,7 @@ def test_a_qos_that_does_not_fit_is_told(classifier):
     partner.features = partner.node.create_publisher(
         FeatureVector, '/proemlc/features', QoSProfile(depth=1))
     partner.predict(1.0, values_of(1))
-    assert node.output.count('publishes /proemlc/features') == 1
+    partner.node.create_publisher(Float32MultiArray, '/proemlc/features', 10)
+    node.wait_for('/partner publishes /proemlc/features as std_msgs/msg/Float32MultiArray, not as '
+                  'proemlc_ros/msg/FeatureVector')
+    assert node.output.count('publishes /proemlc/features with') == 1

@@ -237,7 +237,7 @@ def test_panels_theme_and_order(page, stand):
     page.expect_names('bowl', 'cup')
     page.page.select_option('#label-order', 'count')
     page.expect_names('bowl', 'cup')
-    page.expect('.label-row.seen .facts', '2×')
+    page.expect('.label-row.seen .facts', '· 2 samples')
     page.page.click('#diagnostics-title')
     page.expect('#diagnostics', 'Samples learnt')
     for theme, shade in (('light', 245), ('dark', 17), ('', 245)):

@@ -47,7 +47,7 @@ def test_picture_and_prediction_have_the_same_stamp(stand):
             while len(found) < 40:
                 message = await page.receive(timeout=DEADLINE)
                 if message.type is aiohttp.WSMsgType.BINARY:
-                    shown = int.from_bytes(message.data[:8], 'big')
+                    shown = len(message.data) > 8 and int.from_bytes(message.data[:8], 'big')
                 elif shown and json.loads(message.data)['type'] == 'prediction':
                     found.append((shown, int(json.loads(message.data)['stamp'])))
         return found

@@ -127,7 +127,8 @@ def test_wrong_parameters_end_the_node_with_one_line(feature_node, partner, para
     assert text in node.output and 'Traceback' not in node.output
 
 
-def test_parameters_of_others_are_ignored_with_a_warning(feature_node, partner):
-    node = feature_node(CAMERA + '    tolerence: 5.0\n')
-    node.wait_for('ignored: tolerence')
-    node.wait_for('from /image to')
+def test_a_misspelt_parameter_stops_the_start(feature_node):
+    node = feature_node(CAMERA + '    tolerence: 0.2\n')
+    assert node.wait() == 1
+    assert 'not a parameter of this node: tolerence' in node.output
+    assert '/**/features' in node.output

@@ -1,11 +1,13 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file with the dashboard: picture in, prediction on the page's websocket out."""
+"""Two robots from two launch lines: each page shows the predictions and the camera of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ rclpy = pytest.importorskip('rclpy')
 pytest.importorskip('launch_ros', reason='launch_ros is not installed; it comes with ROS 2')
 launch_pytest = pytest.importorskip('launch_pytest')
 aiohttp = pytest.importorskip('aiohttp')
+cv2 = pytest.importorskip('cv2')
 
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -25,66 +28,115 @@ from launch import LaunchDescription
 pytestmark = pytest.mark.slow
 
 LAUNCH_FILE = Path(__file__).parents[2] / 'launch' / 'teach.launch.py'
-PORT = 8698
+# Namespace, port, topic of the camera and how bright it is.
+ROBOTS = (('robot1', 8698, '/robot1/camera/image_raw', 30),
+          ('robot2', 8699, '/robot2/front', 220))
+
+
+def included(**arguments):
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(str(LAUNCH_FILE)),
+                                    launch_arguments=arguments.items())
 
 
 @launch_pytest.fixture
 def description(ros_domain_id, tmp_path):
+    # The second robot's classifier has another name, and its features another topic.
     return LaunchDescription([
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(str(LAUNCH_FILE)),
-            launch_arguments={
-                'namespace': 'robot', 'name': 'eyes', 'model_directory': str(tmp_path / 'model'),
-                'port': str(PORT),
-            }.items()),
+        included(namespace='robot1', model_directory=str(tmp_path / '1'), port='8698'),
+        included(namespace='robot2', model_directory=str(tmp_path / '2'), port='8699',
+                 name='eyes', image_topic='/robot2/front',
+                 remappings='~/features:=/robot2/seen'),
         launch_pytest.actions.ReadyToTest(),
     ])
 
 
-async def camera(publish):
-    """Publish pictures at 10 Hz."""
+async def cameras(node):
+    """Publish pictures of both robots at 10 Hz."""
+    publishers = [(node.create_publisher(Image, topic, 10), grey) for _, _, topic, grey in ROBOTS]
     while True:
-        publish()
+        for publisher, grey in publishers:
+            pixels = np.full((48, 64, 3), grey, np.uint8)
+            image = Image(height=48, width=64, step=192, encoding='rgb8', data=pixels.tobytes())
+            image.header.stamp = node.get_clock().now().to_msg()
+            publisher.publish(image)
         await asyncio.sleep(0.1)
 
 
-async def page_prediction():
-    """Connect to the page's websocket as soon as it is up, and return its first prediction."""
-    origin = {'Origin': f'http://127.0.0.1:{PORT}'}
-    async with aiohttp.ClientSession(origin['Origin'], headers=origin) as client:
+async def page_pair(port):
+    """Return the first prediction with a picture on a page, and how bright the picture is."""
+    origin = f'http://127.0.0.1:{port}'
+    async with aiohttp.ClientSession(origin, headers={'Origin': origin}) as client:
         while True:
             try:
                 async with client.ws_connect('/ws') as page:
+                    picture = b''
                     async for message in page:
-                        if message.type is not aiohttp.WSMsgType.TEXT:
-                            continue  # a picture
+                        if message.type is aiohttp.WSMsgType.BINARY:
+                            picture = message.data
+                            continue
                         content = json.loads(message.data)
-                        if content['type'] == 'sight':
-                            return content
+                        if content['type'] == 'prediction' and content['picture']:
+                            pixels = np.frombuffer(picture[8:], np.uint8)
+                            return content, cv2.imdecode(pixels, cv2.IMREAD_COLOR).mean()
             except aiohttp.ClientError:
                 await asyncio.sleep(0.1)  # the server is not up yet
 
 
-async def first_prediction(publish):
-    """Return what the page shows of the camera's pictures."""
-    pictures = asyncio.create_task(camera(publish))
+async def first_pairs(node):
+    pictures = asyncio.create_task(cameras(node))
     try:
-        return await asyncio.wait_for(page_prediction(), 120)
+        return await asyncio.wait_for(
+            asyncio.gather(*(page_pair(port) for _, port, _, _ in ROBOTS)), 120)
     finally:
         pictures.cancel()
 
 
 @pytest.mark.launch(fixture=description)
-def test_a_picture_becomes_a_prediction_on_the_page(ros):
-    node = rclpy.create_node('camera', context=ros)
-    publisher = node.create_publisher(Image, '/camera/image_raw', 10)
-
-    def publish():
-        pixels = np.random.default_rng(0).integers(0, 255, (48, 64, 3), np.uint8)
-        image = Image(height=48, width=64, step=192, encoding='rgb8', data=pixels.tobytes())
-        image.header.stamp = node.get_clock().now().to_msg()
-        publisher.publish(image)
-
-    prediction = asyncio.run(first_prediction(publish))
-    assert int(prediction['stamp']) > 0
+def test_each_page_shows_its_own_robot(ros):
+    node = rclpy.create_node('cameras', context=ros)
+    pairs = asyncio.run(first_pairs(node))
+    for (prediction, brightness), (_, _, _, grey) in zip(pairs, ROBOTS, strict=True):
+        assert int(prediction['stamp']) > 0
+        assert abs(brightness - grey) < 10
     node.destroy_node()
+
+
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+service = LaunchService()
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
+    PythonLaunchDescriptionSource(sys.argv[1]),
+    launch_arguments=[word.split(':=', 1) for word in sys.argv[2:]])]))
+sys.exit(service.run())
+"""
+
+
+def launched(*arguments):
+    """Launch as `ros2 launch` does, and return exit code and output."""
+    done = subprocess.run([sys.executable, '-c', RUN, LAUNCH_FILE, *arguments], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(('argument', 'text'), [
+    ('port:=abc', 'port:=abc is not a port'),
+    ('features_file:=/nowhere.yaml', 'features_file:=/nowhere.yaml'),
+    ('remappings:=broken', 'not of the form from:=to')])
+def test_nothing_starts_with_arguments_that_cannot_be_used(argument, text, ros_domain_id):
+    code, seen = launched(argument)
+    assert code == 1
+    assert text in seen and 'process started' not in seen
+
+
+def test_all_end_when_one_fails(ros_domain_id, tmp_path):
+    """The feature node finds no extractor of that name; the others would run on for nothing."""
+    features = tmp_path / 'features.yaml'
+    features.write_text('/**: {ros__parameters: {sensors: [a], a: {topic: x, extractor: none}}}\n')
+    _, seen = launched(f'features_file:={features}', 'port:=0',
+                       f'model_directory:={tmp_path / "model"}')
+    assert seen.count('process started') == 3
+    assert seen.count('process has finished cleanly') == 2, seen

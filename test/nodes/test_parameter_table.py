@@ -63,7 +63,7 @@ def test_overrides_are_taken_and_the_rest_is_at_its_default(node):
 
 def test_an_override_out_of_range_ends_the_start(node):
     with pytest.raises(ParameterError, match='rate is 2.0'):
-        ParameterTable(node, [Declared('rate', 0.5, 'Rate', least=0.0, most=1.0)], print)
+        ParameterTable(node, [MODE, Declared('rate', 0.5, 'Rate', least=0.0, most=1.0)], print)
 
 
 def test_values_change_at_run_time_where_they_may(node):
@@ -76,3 +76,24 @@ def test_values_change_at_run_time_where_they_may(node):
         result, = node.set_parameters([rejected])
         assert not result.successful
     assert table.values.rate == 3.5 and table.values.size == 500 and changes == [3.5]
+
+
+def test_a_misspelt_parameter_is_rejected_with_the_right_name(ros):
+    node = rclpy.create_node('node', context=ros, parameter_overrides=[
+        Parameter('raet', value=2), Parameter('use_sim_time', value=False)])
+    with pytest.raises(ParameterError, match='raet is not a parameter of this node; did you mean '
+                                             'rate'):
+        ParameterTable(node, [SIZE, RATE], lambda _: None)
+    node.destroy_node()
+
+
+def test_while_it_is_open_everything_may_change(node):
+    is_open = [True]
+    table = ParameterTable(node, [SIZE, RATE, MODE], lambda _: None, lambda: is_open[0])
+    assert node.set_parameters([Parameter('size', value=7)])[0].successful
+    assert table.values.size == 7
+    is_open[0] = False
+    answer, = node.set_parameters([Parameter('size', value=8)])
+    assert not answer.successful and 'only while the node is unconfigured' in answer.reason
+    assert node.set_parameters([Parameter('rate', value=3.0)])[0].successful
+    assert (table.values.size, table.values.rate) == (7, 3.0)

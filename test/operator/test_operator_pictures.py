@@ -4,7 +4,6 @@
 
 import cv2
 import numpy as np
-import pytest
 
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache, jpeg_of
 
@@ -30,13 +29,14 @@ def test_sixteen_bits_are_stretched_over_what_is_used():
     assert seen.min() < 10 and seen.max() > 245
 
 
-@pytest.mark.parametrize(('asked', 'given'), [(5, 5), (6, 5), (14, 10), (10 + 2 * 10**9, None)])
-def test_nearest_picture(asked, given):
+def test_only_a_picture_of_the_very_moment_is_found():
     cache = PictureCache()
     for stamp in (5, 10):
         cache.add(CameraPicture(stamp, b''))
-    found = cache.nearest(asked)
-    assert (found and found.stamp) == given
+    assert cache.find(5).stamp == 5 and cache.find(6) is None
+    cache.hold(6)
+    assert cache.find(6) is None
+    assert cache.newest_among({5, 6}).stamp == 5 and cache.newest_among({6}) is None
 
 
 def test_held_picture_outlives_the_stream():
@@ -46,5 +46,4 @@ def test_held_picture_outlives_the_stream():
     for stamp in range(10**10, 10**10 + 9):
         cache.add(CameraPicture(stamp, b''))
     assert cache.find(1).jpeg == b'first'
-    assert cache.newest.stamp == 10**10 + 8
-    assert PictureCache().newest is None
+    assert cache.find(10**10 + 8) is not None

@@ -3,6 +3,7 @@
 """Is it good yet, which part has stopped, what is asked, and what outlives a restart."""
 
 import asyncio
+import json
 
 import numpy as np
 import pytest
@@ -18,11 +19,12 @@ from proemlc_ros.classifier.records import (
     StampedPrediction,
 )
 from proemlc_ros.operator.burst import burst_of
-from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.operator.classifier_view import ClassifierView, SourceState, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import doubtful_label, is_settled, retire_sure
 from proemlc_ros.operator.saved_view import SavedView
 from proemlc_ros.operator.streams import ChainPart, StreamMonitor
+from proemlc_ros.operator.web.payloads import Payloads
 from proemlc_ros.operator.web.requests import Requests
 
 NAMES = ('cup', 'bowl', 'plate')
@@ -158,11 +160,27 @@ def test_queries_activity_curve_and_progress_outlive_a_restart(tmp_path):
     assert again.curve.points == [(6, 0.25)] and again.progress.overall() == (1, 1)
     kept = next(iter(again.queries))
     assert kept.label == 'cup' and kept.vector.data.tolist() == [7, 7, 7]
-    assert later.find(7).jpeg == b'jpeg' and later.newest is None
+    assert later.find(7).jpeg == b'jpeg'
     again.on_labels(LabelState((*NAMES, 'spoon'), (1,) * 4, (0.0,) * 4, 8, 2))
     assert again.curve.introductions == [(8, 'spoon')]
     again.note('Ben', 'taught bowl')
     assert [one.number for one in again.activity.entries] == [1, 2]
+
+
+def test_page_gets_source_progress_and_the_part_that_stopped():
+    view = ClassifierView()
+    payloads = Payloads(view, PictureCache(), '/proemlc', lambda *line: pytest.fail(str(line)))
+    assert payloads.payload(ViewPart.SOURCE) is None
+    view.on_source(SourceState('images', 'a.png', 3, 9, things=('cup',)))
+    payloads.forget(ViewPart.SOURCE)
+    source = json.loads(payloads.payload(ViewPart.SOURCE))
+    assert (source['type'], source['kind'], source['position']) == ('source', 'images', 3)
+    taught(view, 1, ('bowl',), 'cup')
+    progress = json.loads(payloads.payload(ViewPart.PROGRESS))
+    assert progress['pairs'] == [['cup', 'bowl', 1]]
+    assert progress['labels']['cup'] == {'right': 0, 'of': 1, 'confused': 'bowl'}
+    health = json.loads(payloads.payload(ViewPart.HEALTH))
+    assert health['stopped'] == 'classifier: not running' and health['burst_rate'] == 10
 
 
 def test_damaged_state_file_is_reported_and_nothing_else(tmp_path):

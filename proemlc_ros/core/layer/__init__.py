@@ -8,6 +8,7 @@ from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.neurons import RandomNeurons
 from proemlc_ros.core.layer.radial import GaussianNeurons, LaplacianNeurons, RadialNeurons
 from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
@@ -15,10 +16,18 @@ from proemlc_ros.core.solving.blas import Array
 _RADIAL: dict[str, type[RadialNeurons]] = {'rbf': GaussianNeurons, 'laplacian': LaplacianNeurons}
 
 
-def make_layer(options: Options, width: int, samples: Rows | None) -> HiddenLayer:
-    """Make a layer; samples: the first ones, where it depends on them."""
+def make_layer(options: Options, width: int, samples: Rows | None,
+               order: Places | None = None) -> HiddenLayer:
+    """Make a layer.
+
+    Args:
+        options: settings.
+        width: of a sample.
+        samples: the first ones, or all, where it depends on them.
+        order: places of the samples that become centres, the first ones first; None: at random.
+    """
     if options.activation in _RADIAL:
-        return _RADIAL[options.activation].draw(options, width, samples)
+        return _RADIAL[options.activation].draw(options, width, samples, order)
     return RandomNeurons.draw(options, width, samples)
 
 

@@ -14,6 +14,7 @@ from scipy.linalg import cholesky, lapack
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
 from proemlc_ros.core.solving.blas import Array
@@ -52,15 +53,20 @@ class RadialNeurons(HiddenLayer):
                          else np.ascontiguousarray(whitener, dtype=options.dtype))
 
     @classmethod
-    def draw(cls, options: Options, width: int, samples: Rows | None) -> RadialNeurons:
-        """Draw centres from the samples; as many as there are when they are too few."""
+    def draw(cls, options: Options, width: int, samples: Rows | None,
+             order: Places | None = None) -> RadialNeurons:
+        """Draw centres from the samples; as many as there are when they are too few.
+
+        order: places of the samples that become centres; None: at random.
+        """
         assert samples is not None
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
-        order = centre_order(options.seed, samples.shape[0])
+        by_chance = centre_order(options.seed, samples.shape[0])
+        order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            first = samples[order[:_MEDIAN_OF]]
+            first = samples[by_chance[:_MEDIAN_OF]]
             near = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
             gamma = options.gamma_scale / near._usual_distance(first)
         layer = cls(options, scaling, centres, gamma)
@@ -78,6 +84,13 @@ class RadialNeurons(HiddenLayer):
     def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
         """Return which samples are centres of neurons; leaving one out would not remove those."""
         return np.asarray(self._distances_of(samples).min(axis=1) < _SAME_PLACE)
+
+    def places_of_centres(self, samples: Rows) -> Places:
+        """Return for each neuron the place of the sample that is its centre; -1: none is."""
+        distances = self._distances_of(samples)
+        nearest = distances.argmin(axis=0)
+        there = distances[nearest, np.arange(self.neurons)] < _SAME_PLACE
+        return np.where(there, nearest, -1).astype(np.int64)
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""

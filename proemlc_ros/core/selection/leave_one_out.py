@@ -39,7 +39,7 @@ class Centres(NamedTuple):
 
     Attributes:
         first: the first of these columns; all that follow are neurons as well.
-        samples: for each of them the row of H that is its centre.
+        samples: for each of them the row of H that is its centre; -1: none is.
         whitener: (neurons, neurons), lower triangular, where H = K @ whitener.T for answers K of
             the neurons themselves; None: H holds these answers.
     """
@@ -116,7 +116,8 @@ class _OwnNeurons:
         self._diagonal, self._gains = np.zeros(neurons), np.zeros(neurons)
         self._weights = np.zeros((neurons, T.shape[1]))
         self._number_of = np.full(samples, -1)
-        self._number_of[self._samples] = np.arange(neurons)
+        there = np.flatnonzero(self._samples >= 0)
+        self._number_of[self._samples[there]] = there
         self._neurons = 0
 
     def extend(self, low: int, high: int, part: Array, weights: Array) -> None:

@@ -5,19 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.layer import make_layer
-from proemlc_ros.core.layer.radial import RadialNeurons, centre_order
-from proemlc_ros.core.metrics.sets import Indicators, f1_example, hamming_loss, indicators
+from proemlc_ros.core.layer.spreading import Places, spread_centres
+from proemlc_ros.core.metrics.sets import Indicators, indicators
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, check_rows
-from proemlc_ros.core.selection.leave_one_out import Array, Centres, Fit, nested_fits
+from proemlc_ros.core.selection.candidates import LabelledSamples, points_of
 from proemlc_ros.core.selection.result import Point, Selection
-from proemlc_ros.core.thresholds import best_choice
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -25,8 +22,6 @@ SIZES = (25, 50, 100, 200, 350, 500, 700, 1000)
 # Screening uses few samples and neurons, the finalists (nearly) all.
 _SCREENING_ROWS, _SCREENING_SIZE = 700, 300
 _FINAL_ROWS, _FINALISTS = 2500, 2
-# The threshold rule settles on fewer samples than the weights need.
-_RULE_ROWS = 1250
 # Direct links add one hidden column per feature; beyond this the recursion would crawl.
 _MOST_LINKS = 2000
 
@@ -80,33 +75,61 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
     tried = [dict(candidate) for candidate in (CANDIDATES if candidates is None else candidates)]
     if not tried or not len(sizes) or not len(ridges):
         raise ParameterError('give at least one candidate, one size and one ridge')
-    search = _Search(rows, truth, seed, rows.shape[0] if first is None else first)
-    size = [min(_SCREENING_SIZE, max(sizes))]
-    screened = [(max(search.evaluate(candidate, _SCREENING_ROWS, size, ridges),
-                     key=lambda point: point.left_out_f1), candidate) for candidate in tried]
-    screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
-    points = [point for best, candidate in screened[:_FINALISTS] for point in search.evaluate(
-        candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
-    for candidate in _with_links(screened[0][1], rows.shape[1]) if links else ():
-        # Links change how much penalty is needed, so that screening does not tell.
-        points += search.evaluate(candidate, _FINAL_ROWS, sizes, ridges)
-    return Selection(points)
+    search = Search(LabelledSamples(rows, truth), seed, first)
+    return search.run(tried, sizes, ridges, links)
 
 
-class _Search:
-    """Evaluates candidates on parts of the samples, the same part for all."""
+class Search:
+    """Evaluates candidates on parts of the samples, the same part for all.
 
-    def __init__(self, rows: Rows, truth: Indicators, seed: int, first: int) -> None:
-        self._rows, self._truth, self._seed, self._first = rows, truth, seed, first
-        self._order = np.random.default_rng(seed).permutation(rows.shape[0])
+    Args:
+        samples: to select on.
+        seed: of the hidden layers, and of the parts.
+        first: how many of the first samples may fix the hidden layer; None: all.
+        spread: whether centres are spread over the samples; else they are drawn at random.
+    """
+
+    def __init__(self, samples: LabelledSamples, seed: int, first: int | None = None,
+                 spread: bool = False) -> None:
+        self._samples, self._seed = samples, seed
+        self._first = len(samples) if first is None else first
+        self._orders: dict[tuple[str, int], Places] | None = {} if spread else None
+        self._order = np.random.default_rng(seed).permutation(len(samples))
+
+    def run(self, tried: Sequence[dict[str, Any]], sizes: Sequence[int],
+            ridges: Sequence[float], links: bool = True) -> Selection:
+        """Screen all candidates on few samples, and evaluate the best ones on more."""
+        size = [min(_SCREENING_SIZE, max(sizes))]
+        screened = [(max(self.evaluate(candidate, _SCREENING_ROWS, size, ridges),
+                         key=lambda point: point.left_out_f1), candidate) for candidate in tried]
+        screened.sort(key=lambda pair: pair[0].left_out_f1, reverse=True)
+        points = [point for best, candidate in screened[:_FINALISTS] for point in self.evaluate(
+            candidate, _FINAL_ROWS, sizes, _near(best.options.ridge, ridges))]
+        width = self._samples.rows.shape[1]
+        for candidate in _with_links(screened[0][1], width) if links else ():
+            # Links change how much penalty is needed, so that screening does not tell.
+            points += self.evaluate(candidate, _FINAL_ROWS, sizes, ridges)
+        return Selection(points)
 
     def evaluate(self, candidate: dict[str, Any], limit: int, sizes: Sequence[int],
                  ridges: Sequence[float]) -> list[Point]:
         """Return the points of a candidate on that many samples."""
         part = np.sort(self._order[:limit])
-        layer_rows = max(1, int(np.count_nonzero(part < self._first)))
-        return try_candidate(self._rows[part], self._truth[part], candidate, sizes, ridges,
-                             self._seed, layer_rows)
+        first = max(1, int(np.count_nonzero(part < self._first)))
+        samples = self._samples.part(part)
+        order = self._spread(candidate, samples.rows[:first], limit, max(sizes))
+        return points_of(samples, candidate, sizes, ridges, self._seed, first, order)
+
+    def _spread(self, candidate: dict[str, Any], rows: Rows, limit: int,
+                count: int) -> Places | None:
+        """Return the samples that become centres, the same for all candidates of one scaling."""
+        if self._orders is None:
+            return None
+        key = candidate.get('scaling', Options().scaling), limit
+        if key not in self._orders:
+            self._orders[key] = spread_centres(rows, key[0], max(count, _SCREENING_SIZE),
+                                               self._seed)
+        return self._orders[key]
 
 
 def _with_links(candidate: dict[str, Any], width: int) -> list[dict[str, Any]]:
@@ -121,60 +144,6 @@ def _near(ridge: float, ridges: Sequence[float]) -> list[float]:
     growing = sorted(ridges)
     place = growing.index(ridge)
     return growing[max(0, place - 1):place + 2]
-
-
-def try_candidate(rows: Rows, truth: Indicators, candidate: dict[str, Any],
-                  sizes: Sequence[int], ridges: Sequence[float], seed: int = 0,
-                  first: int | None = None) -> list[Point]:
-    """Return the points of one candidate, for every size and ridge."""
-    first = rows.shape[0] if first is None else first
-    used = usable_sizes(sizes, first, candidate)
-    options = Options.from_dict({'seed': seed, **candidate, 'hidden_size': used[-1]})
-    H, others, centres = hidden_columns(rows, options, first)
-    T: Array = np.where(truth, 1.0, -1.0)
-    scored = slice(None, None, -(-len(T) // _RULE_ROWS))
-    gram = H.T @ H
-    points = []
-    for ridge in ridges:
-        for fit in nested_fits(H, T, ridge, [others + size for size in used], scored,
-                               centres, gram):
-            settings = replace(options, hidden_size=fit.columns - others, ridge=float(ridge))
-            points.append(_evaluate(settings, fit, T[scored], truth[scored]))
-    return points
-
-
-def usable_sizes(sizes: Sequence[int], first: int, candidate: dict[str, Any]) -> list[int]:
-    """Return the sizes that are possible: neurons around samples are as many as these at most."""
-    limit = first if Options.from_dict(candidate).radial else max(sizes)
-    return sorted({min(size, limit) for size in sizes})
-
-
-def hidden_columns(rows: Rows, options: Options,
-                   first: int) -> tuple[Array, int, Centres | None]:
-    """Return hidden rows with the neurons last, so that sizes nest.
-
-    Returns:
-        The rows, how many columns lead, and the samples that are centres of neurons.
-    """
-    layer = make_layer(options, rows.shape[1], rows[:first])
-    hidden = layer.rows(rows).astype(np.float64)
-    others = layer.size - layer.neurons
-    centres = None
-    if isinstance(layer, RadialNeurons):
-        centres = Centres(others, centre_order(options.seed, first)[:layer.neurons],
-                          layer.whitener)
-    return np.ascontiguousarray(np.roll(hidden, others, axis=1)), others, centres
-
-
-def _evaluate(options: Options, fit: Fit, T: Array, truth: Indicators) -> Point:
-    rule = best_choice(fit.left_out, truth)
-    decided = rule.decide(fit.left_out)
-    return Point(options, fit.columns,
-                 training_hamming=hamming_loss(truth, rule.decide(fit.fitted)),
-                 left_out_hamming=hamming_loss(truth, decided),
-                 left_out_f1=f1_example(truth, decided),
-                 left_out_square=float(np.mean((T - fit.left_out) ** 2)),
-                 threshold=rule.threshold, minimum=rule.at_least)
 
 
 def _check(X: object, Y: object) -> tuple[Rows, Indicators]:

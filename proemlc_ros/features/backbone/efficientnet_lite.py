@@ -3,8 +3,8 @@
 """EfficientNet-Lite as an ONNX network that ends in its 1280 features, from torch's weights.
 
 Tan and Le, EfficientNet (2019), in the Lite variant: relu6, no squeeze and excitation, stem and
-head not scaled. Padding is TensorFlow's, with which the weights were trained: the odd pixel goes to
-the right and below.
+head not scaled. Padding is TensorFlow's, with which the weights were trained: the odd pixel goes
+to the right and below.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from proemlc_ros.features.backbone.onnx_writer import OnnxGraph
 BATCH_NORM_EPSILON = 1e-3
 
 
-class Stage(NamedTuple):
+class BlockGroup(NamedTuple):
     """Blocks of one resolution: how many before scaling, kernel and stride of the first."""
 
     blocks: int
@@ -30,8 +30,9 @@ class Stage(NamedTuple):
     stride: int
 
 
-STAGES = (Stage(1, 3, 1), Stage(2, 3, 2), Stage(2, 5, 2), Stage(3, 3, 2), Stage(3, 5, 1),
-          Stage(4, 5, 2), Stage(1, 3, 1))
+BLOCK_GROUPS = (
+    BlockGroup(1, 3, 1), BlockGroup(2, 3, 2), BlockGroup(2, 5, 2), BlockGroup(3, 3, 2),
+    BlockGroup(3, 5, 1), BlockGroup(4, 5, 2), BlockGroup(1, 3, 1))
 
 
 def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: int,
@@ -51,11 +52,11 @@ def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: 
     builder = _LiteBuilder(tensors, input_size)
     current = builder.convolution('image', '_conv_stem', '_bn0', kernel=3, stride=2)
     number = 0
-    for place, stage in enumerate(STAGES):
-        fixed = place in (0, len(STAGES) - 1)
-        for repeat in range(stage.blocks if fixed else math.ceil(depth * stage.blocks)):
+    for place, group in enumerate(BLOCK_GROUPS):
+        fixed = place in (0, len(BLOCK_GROUPS) - 1)
+        for repeat in range(group.blocks if fixed else math.ceil(depth * group.blocks)):
             current = builder.block(
-                current, f'_blocks.{number}.', stage.kernel, stage.stride if not repeat else 1)
+                current, f'_blocks.{number}.', group.kernel, group.stride if not repeat else 1)
             number += 1
     current = builder.convolution(current, '_conv_head', '_bn1', kernel=1)
     if f'_blocks.{number}._project_conv.weight' in tensors:
@@ -71,8 +72,8 @@ class _LiteBuilder:
         self._graph = OnnxGraph()
         self._size = input_size
         self._channels = 3
-        self._limits = [self._graph.weight('zero', np.float32(0)),
-                        self._graph.weight('six', np.float32(6))]
+        self._limits = [self._graph.weight('zero', np.array(0, np.float32)),
+                        self._graph.weight('six', np.array(6, np.float32))]
 
     def block(self, current: str, prefix: str, kernel: int, stride: int) -> str:
         """Add an inverted residual block; the first one of a network expands nothing."""

@@ -11,20 +11,22 @@ from typing import Any
 
 from proemlc_ros.errors import BackboneError
 from proemlc_ros.features.backbone.catalogue import (
+    DEFAULT_NAME,
     LITE_DEVIATION,
     LITE_MEAN,
     converted,
     known_backbone,
 )
+from proemlc_ros.features.backbone.network_check import NetworkSpeed, check_network
 from proemlc_ros.features.backbone.onnx_file import read_summary
 from proemlc_ros.features.backbone.store import (
     Backbone,
     backbone_folder,
     checked_name,
+    default_backbone,
     write_backbone,
 )
 from proemlc_ros.features.backbone.torch_file import MOST_BYTES
-from proemlc_ros.features.backbone.trial import TrialResult, try_network
 
 
 def install(name: str, source: Path | None = None, folder: Path | None = None) -> Backbone:
@@ -42,8 +44,18 @@ def install(name: str, source: Path | None = None, folder: Path | None = None) -
     known = known_backbone(name)
     content = converted(known, source)
     parameters = {'mean': [LITE_MEAN] * 3, 'deviation': [LITE_DEVIATION] * 3}
-    return _tried_and_written(
+    return _checked_and_written(
         name, content, parameters, known.licence, known.origin, folder)
+
+
+def ensure_backbone() -> Backbone:
+    """Return the network that is installed, or install the default one.
+
+    Raises:
+        BackboneError: there is none, and none can be had; the text says why.
+
+    """
+    return default_backbone() or install(DEFAULT_NAME)
 
 
 def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
@@ -71,23 +83,23 @@ def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
         read_summary(content)
     except BackboneError as error:
         raise BackboneError(f'{path} is refused: {error}') from error
-    return _tried_and_written(name, content, parameters, licence, f'the file {path.name}', folder)
+    return _checked_and_written(name, content, parameters, licence, f'the file {path.name}', folder)
 
 
-def _tried_and_written(name: str, content: bytes, parameters: dict[str, Any], licence: str,
+def _checked_and_written(name: str, content: bytes, parameters: dict[str, Any], licence: str,
                        origin: str, folder: Path | None) -> Backbone:
     checked_name(name)
-    with tempfile.TemporaryDirectory(prefix='proemlc_backbone_') as trial_folder:
-        model = Path(trial_folder) / f'{name}.onnx'
+    with tempfile.TemporaryDirectory(prefix='proemlc_backbone_') as check_folder:
+        model = Path(check_folder) / f'{name}.onnx'
         model.write_bytes(content)
-        found = try_network(model, parameters)
+        found = check_network(model, parameters)
     backbone = Backbone(
         (folder or backbone_folder()) / name, name, hashlib.sha256(content).hexdigest(), licence,
-        origin, found.width, parameters, speed_in_words(found))
+        origin, found.width, parameters, speed_in_words(found), found.image_ms)
     return write_backbone(backbone, content)
 
 
-def speed_in_words(found: TrialResult) -> str:
+def speed_in_words(found: NetworkSpeed) -> str:
     """Return the speed of a network as it is shown to users."""
     return (f'{found.image_ms:.1f} ms per picture of 640 x 480 on one thread '
             f'({found.network_ms:.1f} ms of them the network), '

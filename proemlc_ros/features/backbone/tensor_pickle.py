@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 from proemlc_ros.errors import BackboneError
 
 # A network of a thousand layers takes about 100,000.
-MOST_OPCODES = 1_000_000
+MOST_OPCODES = 300_000
 
 
 class GlobalName(NamedTuple):
@@ -30,7 +30,7 @@ class StorageReference(NamedTuple):
 
     key: str
     type_name: str
-    count: int
+    length: int
 
 
 class TensorRecord(NamedTuple):

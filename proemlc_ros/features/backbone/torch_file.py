@@ -88,11 +88,11 @@ def _read_storage(file: IO[bytes], length: int, reference: StorageReference) -> 
     kind = np.dtype(TYPES[reference.type_name])
     header = file.read(8)
     # Compared with the rest of the file before any memory is taken.
-    if len(header) < 8 or not 0 <= reference.count * kind.itemsize <= length - file.tell():
+    if len(header) < 8 or not 0 <= reference.length * kind.itemsize <= length - file.tell():
         raise BackboneError('truncated: numbers are missing at its end')
-    if struct.unpack('<q', header)[0] != reference.count:
+    if struct.unpack('<q', header)[0] != reference.length:
         raise BackboneError('the lengths in it contradict each other')
-    return np.frombuffer(file.read(reference.count * kind.itemsize), kind)
+    return np.frombuffer(file.read(reference.length * kind.itemsize), kind)
 
 
 def _tensor(name: str, record: TensorRecord,

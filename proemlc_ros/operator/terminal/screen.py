@@ -20,8 +20,22 @@ MOST_PAIRS = 250
 
 def glyphs_of_terminal() -> Glyphs:
     """Return the characters to draw with: plain ones where the terminal takes no UTF-8."""
-    encoding = locale.getpreferredencoding(False).lower().replace('-', '')
+    # Not getpreferredencoding: Python takes UTF-8 in the locale C, where curses does not.
+    encoding = locale.nl_langinfo(locale.CODESET).lower().replace('-', '')
     return UNICODE if encoding == 'utf8' else ASCII
+
+
+def set_locale() -> None:
+    """Take on the locale of the terminal, or the nearest that is installed.
+
+    Over ssh the locale is that of another machine, which may not be installed on this one.
+    """
+    for name in ('', 'C.UTF-8'):
+        try:
+            locale.setlocale(locale.LC_ALL, name)
+        except locale.Error:
+            continue
+        return
 
 
 class Screen:
@@ -66,7 +80,8 @@ class Screen:
     def _fit(self) -> None:
         """Take on the terminal's size; its signal may have been missed."""
         columns, lines = os.get_terminal_size()
-        if (lines, columns) != self.size:
+        # Some tell no size, such as a serial line: curses has one of its own for them.
+        if lines > 0 and columns > 0 and (lines, columns) != self.size:
             curses.resizeterm(lines, columns)
             self._window.clear()
 

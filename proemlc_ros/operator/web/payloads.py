@@ -18,16 +18,17 @@ from proemlc_ros.classifier.records import Query, StampedPrediction
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import doubtful_label, question, shares
+from proemlc_ros.operator.web.region_requests import region_content
 
 # Nanoseconds that a prediction with its picture may be older than one without.
-MAX_LAG = 500_000_000
+MAX_LAG = 2_000_000_000
 # Characters of an activity entry, a query or a diagnostic value; an annotation may name a
 # thousand labels.
 MAX_SHOWN = 500
 Warn = Callable[[str, str], None]
 
 
-def as_json(kind: str, **content: Any) -> str:
+def as_json(kind: str, /, **content: Any) -> str:
     """Return one message to the page: always valid JSON, and valid UTF-8.
 
     A number that is not finite becomes null; a browser would reject the whole message.
@@ -85,6 +86,7 @@ def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict
     """Return a query for JSON; `label` is the doubtful one."""
     return {
         'stamp': str(query.vector.stamp),
+        'region': None if query.vector.region.is_whole else query.vector.region._asdict(),
         'text': short(query.text),
         'label': label,
         'question': question(label),
@@ -135,27 +137,34 @@ class Payloads:
         return self._made[part]
 
     def _shown(self) -> tuple[StampedPrediction | None, CameraPicture | None]:
-        """Return a prediction and the picture that it is about, as new as there are both."""
-        prediction, picture = self.view.prediction, self.pictures.newest
-        if prediction is None or picture is None:
-            return prediction, picture
-        # A prediction may be lost, and a picture come after its prediction: look further back.
-        paired = self.pictures.newest_among(self.view.predictions)
-        if paired is not None and prediction.stamp - paired.stamp < MAX_LAG:
-            return self.view.predictions[paired.stamp], paired
-        return prediction, self.pictures.nearest(prediction.stamp) or picture
+        """Return a prediction and the picture that it is about, as new as there are both.
+
+        Without such a picture it is the newest prediction alone: a picture of another moment would
+        let people teach what they do not see.
+        """
+        prediction = self.view.prediction
+        picture = self.pictures.newest_among(self.view.predictions)
+        if prediction is None or picture is None or (
+                prediction.stamp - picture.stamp > MAX_LAG):
+            return prediction, None
+        return self.view.predictions[picture.stamp], picture
 
     def _prediction(self) -> str | None:
-        prediction, _ = self._shown()
+        prediction, picture = self._shown()
         if prediction is None:
             return None
-        return as_json('prediction', **prediction_content(prediction))
+        return as_json('prediction', **prediction_content(prediction),
+                       picture=picture is not None, size=picture.size if picture else (0, 0),
+                       regions=[region_content(one)
+                                for one in self.view.regions.predictions(prediction.stamp)])
 
     def _picture(self) -> bytes | None:
-        """Return the picture for the page: its stamp, then the JPEG."""
-        _, picture = self._shown()
-        return None if picture is None else (
-            picture.stamp.to_bytes(8, 'big', signed=True) + picture.jpeg)
+        """Return the picture for the page: its stamp, then the JPEG; without one, nothing more."""
+        prediction, picture = self._shown()
+        if prediction is None:
+            return None
+        return prediction.stamp.to_bytes(8, 'big', signed=True) + (
+            b'' if picture is None else picture.jpeg)
 
     def _labels(self) -> str:
         table = self.view.labels
@@ -201,4 +210,4 @@ class Payloads:
                        rate=round(self.view.rate(now), 1), level=health.level,
                        message=short(health.message), operators=self.operators,
                        values=[(short(key), short(value)) for key, value in health.values],
-                       classifier=self.classifier)
+                       classifier=self.classifier, picture=short(self.view.picture_note))

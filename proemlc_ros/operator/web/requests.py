@@ -7,15 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.classifier.records import WHOLE, Annotation, Region
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
-from proemlc_ros.operator.actions import ActionResult, Actions
+from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.burst import NearCopies, burst_request
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.draft import annotation_at
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.web.payloads import Warn, in_short, prediction_content
+from proemlc_ros.operator.web.region_requests import draw, region_of_request
 from proemlc_ros.operator.web.request_fields import (
     MAX_NUMBER,
     Content,
@@ -25,6 +26,7 @@ from proemlc_ros.operator.web.request_fields import (
     stamp,
     text,
 )
+from proemlc_ros.operator.web.review_requests import ReviewRequests, reply_of
 
 # Characters of an operator's name.
 MAX_NAME = 40
@@ -57,7 +59,8 @@ class Requests:
             'hold': self._hold, 'annotate': self._annotate, 'undo': self._undo,
             'rename': self._rename, 'remove': self._remove, 'save': self._save,
             'load': self._load, 'similar': self._similar, 'skip': self._skip,
-            'name': self._name, 'source': self._source,
+            'name': self._name, 'source': self._source, 'draw': self._draw,
+            **ReviewRequests(actions.review, lambda: self.who).known,
         }
 
     async def answer(self, request: object) -> Content:
@@ -87,31 +90,41 @@ class Requests:
         held_stamp = stamp(request)
         self._pictures.hold(held_stamp)
         self._view.keep(held_stamp)
-        held = self._view.vectors.hold(held_stamp)
+        await self._actions.draw(held_stamp, WHOLE)
+        held = self._view.regions.hold(held_stamp) or self._view.vectors.hold(held_stamp)
         return {'done': held, 'message': '' if held else
                 'only the stamp is known, not the vector; answer before the classifier drops it'}
 
     async def _annotate(self, request: Content) -> Content:
+        about, region = stamp(request), region_of_request(request)
         annotation = annotation_at(
-            self._view.vectors, stamp(request), names(request, 'labels'),
-            names(request, 'absent'), flag(request, 'complete'), self.who)
+            self._view.vectors, about, names(request, 'labels'),
+            names(request, 'absent'), flag(request, 'complete'), self.who,
+            self._view.regions.vector(about, region), region)
         request_id = self._bursts.request_id(request, annotation)
         if request_id is None:
             return {'done': True, 'message': '', 'skipped': True}
         result = await self._actions.annotate(annotation, request_id)
         reply = reply_of(result)
         if result.done:
-            reply['now'] = await self._seen_now(annotation.stamp)
+            reply['now'] = await self._seen_now(annotation.stamp, region)
         return reply
 
-    async def _seen_now(self, taught: int) -> Content | None:
+    async def _seen_now(self, taught: int, region: Region) -> Content | None:
         """Return the new prediction; without one the annotation is learnt all the same."""
         try:
-            now = await self._actions.predict(taught)
+            now = await (self._actions.predict(taught) if region.is_whole
+                         else self._actions.predict(taught, region))
             return None if now is None else prediction_content(now)
         except Exception as error:
             self._warn('predict failed', f'No prediction after an annotation: {in_short(error)}')
             return None
+
+    async def _draw(self, request: Content) -> Content:
+        region = region_of_request(request)
+        if region.is_whole:
+            raise OperatorRequestError("'region' is missing")
+        return await draw(self._actions, self._view.regions, stamp(request), region)
 
     async def _undo(self, request: Content) -> Content:
         """Undo the last annotation, unless somebody else changed the model meanwhile."""
@@ -133,7 +146,8 @@ class Requests:
         return reply_of(await self._actions.remove(self.who, text(request, 'label')))
 
     async def _save(self, request: Content) -> Content:
-        return reply_of(await self._actions.save(self.who, text(request, 'file_name')))
+        keep = flag(request, 'keep_existing') if 'keep_existing' in request else False
+        return reply_of(await self._actions.save(self.who, text(request, 'file_name'), keep))
 
     async def _load(self, request: Content) -> Content:
         return reply_of(await self._actions.load(self.who, text(request, 'file_name')))
@@ -154,11 +168,6 @@ class Requests:
     async def _name(self, request: Content) -> Content:
         self.who = text(request, 'who').strip()[:MAX_NAME].rstrip() or self._nameless
         return {'done': True, 'message': ''}
-
-
-def reply_of(result: ActionResult) -> Content:
-    """Return an action's result for JSON."""
-    return {'done': result.done, 'message': result.message}
 
 
 class BurstRequests:

@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from aiohttp import WSCloseCode, web
 
+from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import PictureCache
@@ -148,6 +149,7 @@ class Dashboard:
         app.router.add_post('/sign_in', self._guard.sign_in)
         app.router.add_get('/ws', self._websocket)
         app.router.add_get('/pictures/{stamp}.jpg', self._picture)
+        app.router.add_get('/samples/{number:[0-9]{1,15}}.jpg', self._sample_picture)
         app.router.add_get('/{name:[a-z_]*(?:\\.[a-z]+)?}', self._file)
         return app
 
@@ -191,6 +193,15 @@ class Dashboard:
         if picture is None:
             raise web.HTTPNotFound(text='no picture with this stamp')
         return web.Response(body=picture.jpeg, content_type='image/jpeg')
+
+    async def _sample_picture(self, request: web.Request) -> web.Response:
+        try:
+            jpeg = await self._actions.review.picture(int(request.match_info['number']))
+        except ProEMLCError as error:
+            raise web.HTTPServiceUnavailable(text='the classifier does not answer') from error
+        if jpeg is None:
+            raise web.HTTPNotFound(text='no picture of this sample')
+        return web.Response(body=jpeg, content_type='image/jpeg')
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         if len(self._sockets) >= self._settings.max_pages:

@@ -4,13 +4,16 @@
 import { $ } from './dom.js';
 import { ask, connect, onConnect } from './link.js';
 import { change, state } from './state.js';
-import { takePicture } from './camera.js';
+import { pairPicture, takePicture } from './camera.js';
 import { dropLostMarks, start } from './draft.js';
 import './new_label.js';
 import './labels.js';
 import './queries.js';
 import './panels.js';
 import './source.js';
+import './history.js';
+import './gallery.js';
+import './regions.js';
 import './keys.js';
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
@@ -40,8 +43,11 @@ function takePrediction(prediction) {
 }
 
 async function receive(type, message) {
-  if (type === 'picture') await takePicture(message);
-  if (type === 'prediction') takePrediction(message);
+  if (type === 'picture') return takePicture(message);
+  if (type === 'prediction') {
+    pairPicture(message);
+    takePrediction(message);
+  }
   if (type === 'labels') setLabels(message);
   if (type === 'queries') state.queries = message.queries;
   if (type === 'activity') state.activity = message.entries;
@@ -49,7 +55,7 @@ async function receive(type, message) {
   if (type === 'progress') state.progress = message;
   if (type === 'source') state.source = message;
   if (type === 'health') state.health = message;
-  change(type === 'picture' ? 'prediction' : type);
+  change(type);
 }
 
 function setTheme(theme) {

@@ -11,16 +11,27 @@ const MOST_CHIPS = 12;
 let spoken = '';
 let spokenAt = 0;
 
+// A picture comes just before its prediction, and is shown with it: beside another one it would let
+// people teach what they do not see. Without a JPEG there is none of that moment.
 export async function takePicture(data) {
+  const stamp = new DataView(data).getBigInt64(0).toString();
   const jpeg = new Blob([new Uint8Array(data, 8)], { type: 'image/jpeg' });
-  const bitmap = await createImageBitmap(jpeg);
+  const bitmap = jpeg.size ? await createImageBitmap(jpeg) : null;
+  state.arriving?.bitmap?.close();
+  state.arriving = { stamp, bitmap };
+}
+
+export function pairPicture(prediction) {
   if (state.bitmap && state.bitmap !== state.held?.bitmap) state.bitmap.close();
-  state.bitmap = bitmap;
+  const paired = prediction.picture && state.arriving?.stamp === prediction.stamp;
+  state.bitmap = paired ? state.arriving.bitmap : null;
+  if (paired) state.arriving = null;
 }
 
 function drawPicture() {
   const bitmap = state.held ? state.held.bitmap : state.bitmap;
   $('camera').dataset.picture = bitmap ? 'yes' : 'no';
+  setText($('no-picture-reason'), state.health?.picture || 'There is no picture of this moment.');
   if (!bitmap) return;
   const canvas = $('picture');
   if (canvas.width !== bitmap.width || canvas.height !== bitmap.height) {
@@ -91,7 +102,7 @@ function speak(text) {
   $('spoken').textContent = `Sees ${text}`;
 }
 
-on('prediction marks', drawCamera);
+on('prediction marks health', drawCamera);
 $('sees-more').onclick = () => say(`Predicted: ${shown()?.predicted.join(', ')}.`);
 addEventListener('resize', () => { $('sees').dataset.text = ''; change('prediction'); });
 // A stream that has stopped brings no change that would draw it.

@@ -98,7 +98,8 @@ export async function teach(prediction, labels, absent, complete = restAbsent() 
   // Pressed twice in a hurry must not teach the same vector twice.
   if (sending.has(prediction.stamp)) return null;
   sending.add(prediction.stamp);
-  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...extra });
+  const about = prediction.region ? { region: prediction.region } : {};
+  const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...about, ...extra });
   sending.delete(prediction.stamp);
   if (!answer.done) {
     say(answer.message, 'bad');
@@ -114,12 +115,6 @@ const words = (labels, absent) => [...labels, ...absent.map((name) => `not ${nam
 function nowSees(prediction) {
   if (!prediction) return '';
   return ` Now seen as ${prediction.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
-}
-
-export async function undo() {
-  const seen = state.activity.at(-1)?.number ?? 0;
-  const answer = await ask('undo', { seen });
-  say(answer.message, answer.done ? 'good' : 'bad');
 }
 
 export function drawBar() {
@@ -140,7 +135,6 @@ export function start() {
   $('hold').onclick = () => (state.held ? release() : hold());
   $('teach').onclick = teachMarks;
   $('none').onclick = teachNone;
-  $('undo').onclick = undo;
   document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
   on('marks prediction', drawBar);
   drawBar();

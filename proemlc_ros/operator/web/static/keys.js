@@ -4,7 +4,9 @@
 import { $ } from './dom.js';
 import { openFile, openHelp } from './dialogs.js';
 import { pressPlace } from './labels.js';
-import { hold, release, teachMarks, teachNone, undo } from './draft.js';
+import { hold, release, teachMarks, teachNone } from './draft.js';
+import { openGallery } from './gallery.js';
+import { redoNext, undoNext } from './history.js';
 import { startTyping } from './new_label.js';
 import { answer } from './queries.js';
 import { state } from './state.js';
@@ -14,7 +16,9 @@ const KEYS = {
   Enter: teachMarks,
   Escape: () => { $('new-label').value = ''; release(); },
   n: startTyping,
-  u: undo,
+  u: undoNext,
+  r: redoNext,
+  g: openGallery,
   q: () => answer(),
   s: () => openFile('save'),
   '/': () => $('label-filter').focus(),

@@ -6,6 +6,7 @@ export const state = {
   known: new Set(),
   prediction: null, // the newest prediction
   bitmap: null,     // the picture that belongs to it
+  arriving: null,   // the picture of the prediction that comes next: {stamp, bitmap}
   held: null,       // the annotation draft: {stamp, prediction, bitmap, marks, query, typing}
   received: { at: -Infinity, gap: 0 }, // when the newest prediction came, and the usual time between two, in ms
   progress: { right: 0, of: 0, pairs: [], labels: {} },

@@ -26,11 +26,11 @@ from proemlc_ros.errors import BackboneError, ProEMLCError
 MEMORY = 4 << 30
 SECONDS = 120
 MOST_VALUES = 100_000  # as many as the classifier takes unless told otherwise
-TRIALS = 15
+REPEATS = 15
 
 
 @dataclass(frozen=True)
-class TrialResult:
+class NetworkSpeed:
     """What a network gave: size of its output, and its speed on this machine.
 
     Args:
@@ -48,7 +48,7 @@ class TrialResult:
     images_per_second: float
 
 
-def try_network(path: Path, parameters: Mapping[str, Any]) -> TrialResult:
+def check_network(path: Path, parameters: Mapping[str, Any]) -> NetworkSpeed:
     """Run a network on test pictures and return what it gave.
 
     Args:
@@ -59,7 +59,7 @@ def try_network(path: Path, parameters: Mapping[str, Any]) -> TrialResult:
         BackboneError: it does not run, or what it gives is no use as features.
 
     """
-    command = [sys.executable, '-m', 'proemlc_ros.features.backbone.trial', str(path),
+    command = [sys.executable, '-m', 'proemlc_ros.features.backbone.network_check', str(path),
                json.dumps(dict(parameters))]
     try:
         result = subprocess.run(
@@ -73,11 +73,11 @@ def try_network(path: Path, parameters: Mapping[str, Any]) -> TrialResult:
             f'the process that tried it ended with code {result.returncode}, perhaps at its limit '
             f'of {MEMORY >> 30} GB of memory')
         raise BackboneError(f'{path} is refused: {reason}')
-    return TrialResult(**answer)
+    return NetworkSpeed(**answer)
 
 
-def trial(path: str, parameters: Mapping[str, Any]) -> TrialResult:
-    """Do what try_network promises, in this process.
+def checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
+    """Do what check_network promises, in this process.
 
     Raises:
         ProEMLCError: as above.
@@ -101,10 +101,10 @@ def trial(path: str, parameters: Mapping[str, Any]) -> TrialResult:
         raise BackboneError('it gives other values for several pictures than for each alone')
     tensor = extractor.tensor(pictures[0])
     batch_seconds = duration(lambda: extractor.extract_many(pictures * 4), 3)
-    return TrialResult(
+    return NetworkSpeed(
         extractor.width, extractor.engine_name,
-        1e3 * duration(lambda: extractor.network.run(tensor), TRIALS),
-        1e3 * duration(lambda: extractor(pictures[0]), TRIALS),
+        1e3 * duration(lambda: extractor.network.run(tensor), REPEATS),
+        1e3 * duration(lambda: extractor(pictures[0]), REPEATS),
         4 * len(pictures) / batch_seconds)
 
 
@@ -119,12 +119,12 @@ def duration(function: Callable[[], object], times: int) -> float:
 
 
 def main(words: list[str]) -> int:
-    """Print the result of one trial, or why there is none, as JSON."""
+    """Print the result of one check, or why there is none, as JSON."""
     path, parameters = words
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        print(json.dumps(asdict(trial(path, json.loads(parameters)))))
+        print(json.dumps(asdict(checked(path, json.loads(parameters)))))
     except (ProEMLCError, MemoryError) as error:
         print(json.dumps({'error': ' '.join(str(error).split()) or 'out of memory'}))
     return 0

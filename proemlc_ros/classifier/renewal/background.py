@@ -1,0 +1,196 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Renewals in the background of a running classifier."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proemlc_ros.classifier.records import Event, ModelChange
+from proemlc_ros.classifier.renewal.policy import RenewalPolicy
+from proemlc_ros.classifier.renewal.process import RenewalProcess
+from proemlc_ros.classifier.renewal.swap import drop_superseded, swap
+from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
+from proemlc_ros.errors import OutdatedRenewalError, ProEMLCError, RenewalError
+
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.threads import LearningThread
+
+# Attempts when the model is changed meanwhile in ways that the renewed one cannot follow.
+_ATTEMPTS = 3
+
+
+class Renewals:
+    """Renews a model when it is due or asked for, one renewal at a time.
+
+    Choosing and fitting is done in another process; the swap, in the learning thread, so that
+    annotations before and behind it are learnt in their order.
+
+    Args:
+        durable: the running model.
+        learning: the learning thread.
+        on_error: called with failures, in words.
+
+    Attributes:
+        policy: decides when.
+        most: hidden neurons at most.
+        on_change: called with each renewal that was not asked for by a client.
+        text: what came of the last one, for people.
+    """
+
+    def __init__(self, durable: DurableModel, learning: LearningThread,
+                 on_error: Callable[[str], None]) -> None:
+        self.policy = RenewalPolicy(mode='manual')
+        self.most = 1000
+        self.on_change: Callable[[ModelChange], None] = lambda change: None
+        self.text = 'none yet'
+        self.running = False
+        self.policy.last = durable.model.renewed_at
+        self._durable, self._learning, self._on_error = durable, learning, on_error
+        self._process = RenewalProcess()
+        self._waiting: list[Future[ModelChange]] = []
+        self._condition = threading.Condition()
+        self._due = self._stopping = False
+        self._thread = threading.Thread(target=self._run, name='renewal', daemon=True)
+        self._thread.start()
+
+    def consider(self) -> None:
+        """Begin a renewal if one is due; call it regularly."""
+        model = self._durable.model
+        if (not self.running and self.policy.is_due(model.learner.samples, [*model.novelties])
+                and self._obstacle() is None):
+            with self._condition:
+                self._due = True
+                self._condition.notify()
+
+    def request(self) -> Future[ModelChange]:
+        """Begin a renewal, or join one that has not begun yet.
+
+        Returns:
+            A future: what came of it, or a ProEMLCError.
+        """
+        future: Future[ModelChange] = Future()
+        reason = ('renewal is off; set the parameter renewal to automatic or manual'
+                  if self.policy.mode == 'off' else self._obstacle())
+        if reason is not None:
+            future.set_exception(RenewalError(reason))
+            return future
+        with self._condition:
+            self._waiting.append(future)
+            self._due = True
+            self._condition.notify()
+        return future
+
+    def close(self) -> None:
+        """Stop; a renewal that runs is given up, and the running model stays."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify()
+        self._process.stop()
+        self._thread.join()
+
+    # ----- the thread -----
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                while not self._due and not self._stopping:
+                    self._condition.wait()
+                if self._stopping:
+                    break
+                self._due, waiting = False, self._waiting
+                self._waiting = []
+            self.running = True
+            try:
+                change = self._renew()
+            except (ProEMLCError, OSError) as error:
+                self._fail(waiting, error)
+            except Exception as error:  # A fault of ours; the thread must live on.
+                self._fail(waiting, RenewalError(f'internal error: {error!r}'))
+            else:
+                self._succeed(waiting, change)
+            finally:
+                self.running = False
+        for future in self._waiting:
+            future.set_exception(RenewalError('the node is shut down'))
+
+    def _succeed(self, waiting: list[Future[ModelChange]], change: ModelChange) -> None:
+        self.text = change.message
+        if not waiting and change.event is not None:
+            self.on_change(change)
+        for place, future in enumerate(waiting):
+            # Published once, however many have asked.
+            future.set_result(ModelChange(change.message, None if place else change.event))
+
+    def _fail(self, waiting: list[Future[ModelChange]], error: Exception) -> None:
+        if self._stopping:
+            error = RenewalError('the node is shut down')
+        else:
+            self.text = f'failed: {error}'
+            self._on_error(f'renewal failed: {error}; the running model stays')
+        for future in waiting:
+            future.set_exception(error)
+
+    def _renew(self) -> ModelChange:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._attempt()
+            except OutdatedRenewalError:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+        raise AssertionError('unreachable')
+
+    def _attempt(self) -> ModelChange:
+        """Renew once; both files are gone afterwards."""
+        running, output = (self._file(name) for name in ('running', 'renewed'))
+        try:
+            task = self._task(running, output)
+            result = self._process.run(task)
+            if not result.better:
+                return ModelChange(f'kept the running model: {_compared(result)}')
+            event: Event = self._learning.call(
+                lambda: swap(self._durable, output, task.position)).result()
+        finally:
+            for path in (running, output):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+        drop_superseded(self._durable)
+        return ModelChange(f'renewed with {result.settings}: {_compared(result)}', event)
+
+    def _task(self, running: Path, output: Path) -> RenewalTask:
+        durable = self._durable
+        with durable.lock:
+            learner, position = durable.model.learner.copy(), durable.position
+            not_learnt = tuple(durable.not_learnt)
+        self.policy.last = learner.samples
+        learner.save(running, {})
+        return RenewalTask(str(durable.directory.journal), str(running), str(output), position,
+                           not_learnt, self.most)
+
+    def _file(self, name: str) -> Path:
+        """Return the path of a file that the next start deletes, should it be left behind."""
+        return self._durable.directory.path / f'.renewal_{name}_{os.getpid()}.tmp'
+
+    def _obstacle(self) -> str | None:
+        """Return why a renewal cannot begin, in words; None: it can."""
+        learner = self._durable.model.learner
+        if learner.options.forgetting < 1.0:
+            return 'a model that forgets is not renewed: its samples do not count alike'
+        if not learner.samples:
+            return 'nothing has been learnt yet'
+        return self._durable.journal.problem or None
+
+
+def _compared(result: RenewalResult) -> str:
+    before = 'none' if result.running_f1 is None else f'{result.running_f1:.3f}'
+    drawn = (f', chosen from {result.drawn} drawn at random' if result.drawn < result.samples
+             else '')
+    return (f'F1 left out {result.f1:.3f}, before {before}, {result.samples} samples{drawn}, '
+            f'{result.seconds:.1f} s')

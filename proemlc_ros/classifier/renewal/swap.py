@@ -1,0 +1,94 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Going on with a renewed model: what came meanwhile is learnt, the journal knows of it first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proemlc_ros.classifier.attachments import names_content
+from proemlc_ros.classifier.catch_up import catch_up
+from proemlc_ros.classifier.journal_protocol import EntryProtocol
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.versioned_model import accepted_labels
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import OutdatedRenewalError
+
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import DurableModel
+
+_BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
+
+
+def swap(durable: DurableModel, path: Path, position: int) -> Event:
+    """Replace the running model by the renewed one of a file, which is deleted.
+
+    The journal keeps the content of the renewed model, so that its replay gives the same.
+
+    Args:
+        durable: the running model.
+        path: of the file.
+        position: number of the last entry that the renewed model has learnt.
+
+    Raises:
+        OutdatedRenewalError: changes were made meanwhile that the renewed model cannot follow;
+            the running model is as before.
+        ProEMLCError, OSError: the running model is as before.
+    """
+    renewed = ProEMLC.load(path, max_bytes=max(path.stat().st_size, 2**30))
+    with durable.lock:
+        catch_up(durable)
+        for entry in durable.journal.entries(after=position):
+            if entry.number not in durable.not_learnt:
+                _follow(renewed, entry)
+        running = durable.model.learner
+        if (renewed.labels, renewed.counts, renewed.samples) != (
+                running.labels, running.counts, running.samples):
+            raise OutdatedRenewalError('the renewed model has not learnt the same samples')
+        renewed.extra = {'extractor': durable.model.extractor, 'renewed_at': renewed.samples}
+        renewed.save(path, key=durable.directory.key)
+        reference = durable.journal.attachments.add(path)
+        event = durable.record(EventKind.RENEW, reference)
+        durable.model.renew(renewed)
+        durable.try_snapshot()
+    path.unlink(missing_ok=True)
+    return event
+
+
+def _follow(renewed: ProEMLC, entry: EntryProtocol) -> None:
+    """Learn or do again what one entry says.
+
+    Raises:
+        OutdatedRenewalError: it changes what was learnt before.
+    """
+    record = entry.record
+    if isinstance(record, Annotation):
+        renewed.learn(record.matched_features, accepted_labels(record))
+    elif isinstance(record, Event) and record.kind is EventKind.RENAME:
+        renewed.rename_label(record.label, record.new_label, accepted=True)
+    elif isinstance(record, Event) and record.kind is EventKind.REMOVE:
+        renewed.remove_label(record.label)
+    else:
+        what = record.kind.name if isinstance(record, Event) else entry.error
+        raise OutdatedRenewalError(f'entry {entry.number} came meanwhile: {what}')
+
+
+def drop_superseded(durable: DurableModel) -> None:
+    """Delete the content of renewed models that no replay needs any more.
+
+    Needed are those that a snapshot does not hold yet, and the last one of each beginning: a
+    correction may learn all samples again with its layer.
+    """
+    events = [entry for entry in durable.journal.events() if isinstance(entry.record, Event)]
+    needed: list[str] = []
+    renewal = ''
+    for entry in events:
+        kind = entry.record.kind if isinstance(entry.record, Event) else None
+        if kind in _BEGINNINGS:
+            needed.append(renewal)
+        if kind is EventKind.RENEW:
+            renewal = entry.reference
+        if kind is EventKind.LOAD or entry.number > durable.snapshots.oldest_position:
+            needed.append(entry.reference)
+    durable.journal.attachments.keep_only(filter(names_content, [*needed, renewal]))

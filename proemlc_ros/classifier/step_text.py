@@ -1,0 +1,47 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of the history in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proemlc_ros.classifier.history import Step
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.foreign_text import shown, shown_names
+
+
+def step_text(step: Step) -> str:
+    """Return what a step did, such as "taught 'cup'"."""
+    record = step.record
+    if isinstance(record, Annotation):
+        return f'taught {_names(record.labels)}'
+    return event_text(record)
+
+
+def event_text(event: Event) -> str:
+    """Return what an event did."""
+    label, new_label = shown(event.label), shown(event.new_label)
+    return {
+        EventKind.RENAME: f'renamed {label} to {new_label}',
+        EventKind.REMOVE: f'removed {label}',
+        EventKind.RESET: 'forgot everything',
+        EventKind.LOAD: f'loaded {event.file_name}',
+        EventKind.RENEW: 'renewed the model',
+        EventKind.RELABEL: f'relabelled sample {event.sample} as {_names(event.labels)}',
+        EventKind.DELETE: f'deleted sample {event.sample}',
+        EventKind.MERGE_LABELS: f'merged {label} into {new_label}',
+        EventKind.UNDO: f'took back entry {event.sample}',
+        EventKind.REDO: f'made entry {event.sample} again',
+    }[event.kind]
+
+
+def steps_text(steps: Sequence[Step]) -> str:
+    """Return what several steps did."""
+    texts = [step_text(step) for step in steps[:3]]
+    more = len(steps) - len(texts)
+    return ', '.join(texts) + (f' and {more} more' if more > 0 else '')
+
+
+def _names(labels: Sequence[str]) -> str:
+    return shown_names(labels) or 'no label'

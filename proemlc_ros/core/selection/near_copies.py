@@ -1,0 +1,91 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bursts of nearly equal samples: a robot that stands still sees the same thing again and again.
+
+A sample that is left out while its copies are learnt says nothing about samples to come, and a
+scene seen a hundred times is no reason for a hundred neurons. So a burst counts as one sample,
+which weighs as many as it has: it is left out as a whole, and scaling and centres see it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.core.layer.spreading import Places, spread_order
+from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.solving.blas import Array
+
+# Samples nearer than this share of the usual distance are copies. Neighbours of shuffled data are
+# rarely nearer than 0.3, frames of one scene rarely further than 0.1.
+NEAR = 0.2
+# Bursts that may go on at a time, as when two things are shown in turn.
+_OPEN = 8
+# Spread samples whose distances to each other are the usual ones.
+_USUAL_OF = 100
+
+
+class Bursts(NamedTuple):
+    """Which samples stand for their bursts.
+
+    Attributes:
+        places: of these samples, rising.
+        sizes: of their bursts.
+    """
+
+    places: Places
+    sizes: npt.NDArray[np.float64]
+
+
+def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> Bursts:
+    """Find the bursts in a stream of samples.
+
+    A sample belongs to the burst of an earlier one that is near it, came shortly before and has
+    the same labels. Sparse samples are taken as they are, each for itself.
+
+    Args:
+        rows: samples, in the order in which they came.
+        labels: of each.
+        near: share of the usual distance below which samples are copies.
+    """
+    count = rows.shape[0]
+    if is_sparse(rows) or count < 3:
+        return Bursts(np.arange(count), np.ones(count))
+    scaled = Scaling.fit('standard', rows.shape[1], rows, 'float64').apply(
+        rows.astype(np.float64, copy=False))
+    limit = (near * _usual_distance(scaled)) ** 2
+    leaders: list[int] = []
+    sizes: list[int] = []
+    for place in range(count):
+        # The burst that the previous sample belongs to is the likeliest, and last in the list.
+        found = _find(scaled, labels, place, leaders[:-_OPEN - 1:-1], limit)
+        if found is None:
+            leaders.append(place)
+            sizes.append(1)
+        else:
+            sizes[len(leaders) - 1 - found] += 1
+    return Bursts(np.array(leaders), np.array(sizes, dtype=np.float64))
+
+
+def _find(scaled: Array, labels: Sequence[Hashable], place: int, leaders: list[int],
+          limit: float) -> int | None:
+    """Return which of the leaders the sample is a copy of; None: of none."""
+    for number, leader in enumerate(leaders):
+        if labels[leader] == labels[place]:
+            difference = scaled[place] - scaled[leader]
+            if float(difference @ difference) < limit:
+                return number
+    return None
+
+
+def _usual_distance(scaled: Array) -> float:
+    """Return the median distance between samples that are spread over all."""
+    chosen = scaled[spread_order(scaled, _USUAL_OF)]
+    squares = np.einsum('ij,ij->i', chosen, chosen)
+    between = (squares[:, np.newaxis] + squares - 2.0 * chosen @ chosen.T)[
+        np.triu_indices(len(chosen), 1)]
+    return float(np.sqrt(max(0.0, np.median(between))))

@@ -1,0 +1,102 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The feature node's subscriptions to regions: a detector's, and those that operators draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from proemlc_ros.errors import BadSensorDataError, ExtractorError
+from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample
+from proemlc_ros.features.region_sources import SensorRegions
+from proemlc_ros.nodes.matched_subscription import MatchedSubscription
+from proemlc_ros.nodes.ros_messages import message_class
+from proemlc_ros.nodes.throttled_log import ThrottledLog
+
+DRAWN_TOPIC = '~/regions'
+DRAWN_TYPE = 'proemlc_ros/msg/RegionArray'
+DETECTOR_QUEUE = 10
+DRAWN_QOS = QoSProfile(depth=10)
+CAUSES = {
+    'bad_region_id': 'its id is too long or does not print',
+    'region_not_finite': 'a number of it is not finite',
+    'region_of_other_stamp': 'no picture has its stamp (or has it no more)',
+    'region_outside': 'more than half of it lies outside the picture',
+    'region_rotated': 'it is rotated; only upright boxes can be cut out',
+    'region_without_size': 'it has no size',
+    'region_without_stamp': 'its header has no stamp, so its picture is not known',
+    'repeated_region': 'the same box came twice for one picture',
+    'too_many_regions': 'there are more for one picture than max_regions',
+}
+
+
+class RegionInputs:
+    """Feeds a pipeline with regions, and reports those that it could not use.
+
+    Args:
+        node: to subscribe with.
+        pipeline: that cuts the pictures.
+        publish: takes the vectors.
+        warnings: where rejected regions are logged.
+
+    Raises:
+        ExtractorError: the type of the detector's messages is not installed.
+
+    """
+
+    def __init__(self, node: Node, pipeline: FeaturePipeline,
+                 publish: Callable[[Sequence[FeatureSample]], None],
+                 warnings: ThrottledLog) -> None:
+        self._node = node
+        self._pipeline = pipeline
+        self._publish = publish
+        self._warnings = warnings
+        self._known: Counter[str] = Counter()
+        self._drawn_topic = ''
+        self._detector: MatchedSubscription | None = None
+        how = pipeline.regions.topic
+        if how is not None:
+            self._detector = MatchedSubscription(
+                node, _type_of(how), how.topic, partial(self._on_regions, False), DETECTOR_QUEUE)
+        if pipeline.regions.camera(drawn=True) is not None:
+            self._drawn_topic = node.create_subscription(
+                message_class(DRAWN_TYPE), DRAWN_TOPIC, partial(self._on_regions, True),
+                DRAWN_QOS).topic_name
+
+    def check(self) -> None:
+        """Keep pictures while somebody may draw on them; call it regularly."""
+        if self._detector is not None:
+            self._detector.check()
+        if self._drawn_topic:
+            self._pipeline.regions.drawing = bool(
+                self._node.count_publishers(self._drawn_topic))
+
+    def note_rejects(self) -> None:
+        """Log the regions that were rejected since the last call, by cause."""
+        rejected = self._pipeline.regions.rejected
+        for cause, count in (rejected - self._known).items():
+            self._warnings.log(('regions', cause), f'{count} regions rejected, {cause}: '
+                               f'{CAUSES.get(cause, "the extractor failed")}')
+        self._known = rejected
+
+    def _on_regions(self, drawn: bool, message: Any) -> None:
+        try:
+            self._publish(self._pipeline.push_regions(message, drawn))
+        except BadSensorDataError as error:
+            self._warnings.log(('regions', error.cause), f'regions: {error}')
+        self.note_rejects()
+
+
+def _type_of(how: SensorRegions) -> type:
+    kind = message_class(how.type)
+    if kind is None:
+        raise ExtractorError(
+            f'regions_type {how.type} is not installed; install the package '
+            f'{how.type.partition("/")[0]}, or publish proemlc_ros/msg/RegionArray')
+    return kind

@@ -1,0 +1,112 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""What operators see of regions: the answers about each box of a picture, and its vector."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from proemlc_ros.classifier.records import WHOLE, Region, StampedPrediction, StampedVector
+from proemlc_ros.regions import SAME, overlap
+
+Box = tuple[float, float, float, float]
+# Pictures of the stream, and pictures that somebody holds, whose boxes are kept.
+MAX_PICTURES = 60
+MAX_HELD = 50
+# Seconds to wait for the answer about a box that was drawn.
+ANSWER_TIMEOUT = 5.0
+
+
+@dataclass(slots=True)
+class PictureRegions:
+    """The boxes of one picture: predictions and vectors by box."""
+
+    predictions: dict[Box, StampedPrediction] = field(default_factory=dict)
+    vectors: dict[Box, StampedVector] = field(default_factory=dict)
+
+
+class RegionView:
+    """The boxes of recent and of held pictures. All calls come from one thread."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._stream: OrderedDict[int, PictureRegions] = OrderedDict()
+        self._held: OrderedDict[int, PictureRegions] = OrderedDict()
+        self._waiting: deque[tuple[int, Region, asyncio.Future[StampedPrediction]]] = deque()
+
+    def on_vector(self, vector: StampedVector) -> None:
+        """Take in the vector of a box."""
+        self._picture(vector.stamp).vectors[vector.region.box] = vector
+
+    def on_prediction(self, prediction: StampedPrediction) -> StampedPrediction:
+        """Take in the answer about a box; return that about its picture, as far as it is known."""
+        found = self._picture(prediction.stamp).predictions
+        found[prediction.region.box] = prediction
+        for waiting in list(self._waiting):
+            stamp, region, future = waiting
+            if stamp == prediction.stamp and overlap(region, prediction.region) >= SAME:
+                self._waiting.remove(waiting)
+                if not future.done():
+                    future.set_result(prediction)
+        return merged(list(found.values()))
+
+    def hold(self, stamp: int) -> bool:
+        """Keep the boxes of a picture for answers to come; return whether there are any."""
+        found = self._find(stamp)
+        if found is None:
+            return False
+        self._held[stamp] = found
+        if len(self._held) > MAX_HELD:
+            self._held.popitem(last=False)
+        return bool(found.vectors)
+
+    def predictions(self, stamp: int) -> list[StampedPrediction]:
+        """Return the answers about the boxes of a picture."""
+        found = self._find(stamp)
+        return [] if found is None else list(found.predictions.values())
+
+    def vector(self, stamp: int, region: Region) -> StampedVector | None:
+        """Return the vector of a box, or None where it is no longer kept."""
+        found = self._find(stamp)
+        if found is None or not found.vectors:
+            return None
+        best = max(found.vectors.values(), key=lambda one: overlap(one.region, region))
+        return best if overlap(best.region, region) >= SAME else None
+
+    def expect(self, stamp: int, region: Region) -> asyncio.Future[StampedPrediction]:
+        """Return a future of the answer about a box that is about to be drawn."""
+        future: asyncio.Future[StampedPrediction] = asyncio.get_running_loop().create_future()
+        self._waiting.append((stamp, region, future))
+        if len(self._waiting) > MAX_HELD:
+            self._waiting.popleft()[2].cancel()
+        return future
+
+    def _find(self, stamp: int) -> PictureRegions | None:
+        return self._held.get(stamp) or self._stream.get(stamp)
+
+    def _picture(self, stamp: int) -> PictureRegions:
+        found = self._find(stamp)
+        if found is None:
+            found = self._stream[stamp] = PictureRegions()
+            if len(self._stream) > MAX_PICTURES:
+                self._stream.popitem(last=False)
+        return found
+
+
+def merged(predictions: list[StampedPrediction]) -> StampedPrediction:
+    """Return the answers about the boxes of a picture as one: all labels, the best first."""
+    newest = predictions[-1]
+    same = [one for one in predictions if one.version == newest.version]
+    labels: dict[str, float] = {}
+    for one in same:
+        for place, name in enumerate(one.predicted):
+            labels[name] = max(labels.get(name, -1.0), -float(place))
+    return replace(
+        newest, predicted=tuple(sorted(labels, key=lambda name: -labels[name])),
+        scores=np.max([one.scores for one in same], axis=0),
+        probabilities=np.max([one.probabilities for one in same], axis=0),
+        novelty=max(one.novelty for one in same), region=WHOLE)

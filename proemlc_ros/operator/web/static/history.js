@@ -1,0 +1,83 @@
+// Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
+// The history: who did what, and undo and redo of exactly what the page names.
+
+import { $, clockTime, make, setText } from './dom.js';
+import { say } from './draft.js';
+import { ask, onConnect } from './link.js';
+import { on } from './state.js';
+
+const LISTED = 30;
+// Milliseconds without a change before the history is asked for: a burst is one question.
+const QUIET = 120;
+let history = { undo: [], redo: [], steps: [], total: 0, you: '' };
+let timer = 0;
+let asked = Promise.resolve();
+let outdated = true;
+
+const mine = () => $('history-mine').checked;
+const numbers = (steps) => steps.map(({ number }) => number);
+const sameSteps = (one, other) => one.length === other.length && one.every(({ number }, place) => number === other[place].number);
+
+function words(steps) {
+  if (!steps.length) return 'nothing';
+  const [{ text, who }] = steps;
+  return `${text}${steps.length > 1 ? `, ${steps.length} times` : ''}${who && who !== history.you ? ` (${who})` : ''}`;
+}
+
+function refreshSoon() {
+  outdated = true;
+  clearTimeout(timer);
+  timer = setTimeout(refresh, QUIET);
+}
+
+function refresh() {
+  clearTimeout(timer);
+  asked = ask('history', { mine: mine(), offset: 0, limit: LISTED }).then((answer) => {
+    if (!answer.done) return;
+    outdated = false;
+    history = answer;
+    draw();
+  });
+  return asked;
+}
+
+function draw() {
+  setText($('undo-next'), history.undo.length ? `Undo takes back: ${words(history.undo)}` : '');
+  $('undo').title = `Takes back: ${words(history.undo)}`;
+  for (const [name, steps] of [['undo', history.undo], ['redo', history.redo]]) {
+    $(`history-${name}`).disabled = !steps.length;
+    setText($(`history-${name}-what`), words(steps));
+  }
+  $('history-empty').hidden = history.total > 0;
+  $('history-list').replaceChildren(...history.steps.map((step) => make('li', { class: step.undone ? 'undone' : '' },
+    make('time', {}, clockTime(step.time)),
+    make('span', {}, `${step.who ? `${step.who} ` : ''}${step.text}${step.undone ? ' – undone' : ''}`))));
+}
+
+// Changes what the page says, and nothing else. Where something came meanwhile, one's own last step is
+// meant, as when U follows a press at once; somebody else's is named first.
+async function turn(name) {
+  const said = history[name];
+  if (outdated) {
+    await refresh();
+    const [next] = history[name];
+    if (next && !sameSteps(said, history[name]) && next.who !== history.you) {
+      return say(`Not done: meanwhile ${words(history[name])}. Press again to ${name} that.`, 'bad');
+    }
+  }
+  if (!history[name].length) return say(`There is nothing to ${name}.`, 'bad');
+  outdated = true;
+  const answer = await ask(`${name}_change`, { steps: numbers(history[name]), mine: mine() });
+  say(answer.message, answer.done ? 'good' : 'bad');
+  return refresh();
+}
+
+export const undoNext = () => turn('undo');
+export const redoNext = () => turn('redo');
+
+$('undo').onclick = undoNext;
+$('history-undo').onclick = undoNext;
+$('history-redo').onclick = redoNext;
+$('history-mine').onchange = refresh;
+on('activity', refreshSoon);
+onConnect(refreshSoon);

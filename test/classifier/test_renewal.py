@@ -1,0 +1,220 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Renewal of a running model: nothing acknowledged is lost, and a replay gives the same model."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
+
+from proemlc_ros.bags.journal_reading import read_entries
+from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.records import Annotation, EventKind, Learnt
+from proemlc_ros.classifier.renewal.policy import RenewalPolicy
+from proemlc_ros.classifier.renewal.swap import swap
+from proemlc_ros.classifier.renewal.task import RenewalTask, renew
+from proemlc_ros.errors import OutdatedRenewalError, RenewalError
+
+PLACES = np.random.default_rng(7).normal(size=(4, WIDTH)) * 2.0
+NAMES = ('cup', 'plate', 'fork', 'knife')
+
+
+def annotation_of(number: int) -> Annotation:
+    """Return a picture of one of four things; the first forty are nearly the same picture."""
+    thing = 0 if number < 40 else number % 4
+    noise = np.random.default_rng(number).normal(size=WIDTH) * (0.01 if number < 40 else 0.5)
+    labels = (NAMES[thing], *(['hot'] if number % 8 == 7 else []))
+    return Annotation(1000 + number, labels,
+                      features=(PLACES[thing] + noise).astype(np.float32))
+
+
+def teach(durable, start: int, stop: int) -> None:
+    for number in range(start, stop):
+        answer, = durable.learn([annotation_of(number)])
+        assert isinstance(answer, Learnt), answer
+
+
+def task_for(durable, folder) -> RenewalTask:
+    running = folder / 'running.npz'
+    durable.model.learner.save(running, {})
+    return RenewalTask(str(durable.directory.journal), str(running), str(folder / 'renewed.npz'),
+                       durable.position, tuple(durable.not_learnt), most=100)
+
+
+def renew_once(durable, folder, meanwhile=lambda: None) -> None:
+    """Renew in this process, with something that happens before the swap."""
+    task = task_for(durable, folder)
+    result = renew(task, lambda: read_entries(durable.directory.journal))
+    assert result.better
+    meanwhile()
+    swap(durable, folder / 'renewed.npz', task.position)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    return Opened(tmp_path / 'model')
+
+
+def reopened(tmp_path, opened):
+    opened.drop()
+    again = Opened(tmp_path / 'model')
+    assert not again.report.rejections
+    return again
+
+
+def test_a_renewed_model_goes_on_as_if_nothing_had_happened(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 90)
+    version, labels, layer = durable.model.version, durable.model.learner.labels, scores_of(
+        durable)
+    renew_once(durable, tmp_path, lambda: teach(durable, 90, 100))
+    learner = durable.model.learner
+    assert learner.samples == 100
+    assert (durable.model.version, learner.labels) == (version, labels)
+    assert np.abs(scores_of(durable) - layer).max() > 1e-3
+    assert len(durable.model.undo_stack) == 100
+    # As if all hundred samples had been learnt with the new layer in one go.
+    fresh = learner.empty_copy()
+    said = [annotation_of(number) for number in range(100)]
+    fresh.learn(np.array([one.features for one in said]), [one.labels for one in said])
+    columns = [fresh.labels.index(name) for name in learner.labels]
+    np.testing.assert_allclose(learner.scores(PROBES), fresh.scores(PROBES)[:, columns],
+                               atol=1e-9)
+
+
+@pytest.mark.parametrize('snapshots', [True, False])
+def test_a_restart_gives_the_same_model(opened, tmp_path, snapshots):
+    durable = opened.durable
+    teach(durable, 0, 60)
+    renew_once(durable, tmp_path, lambda: (teach(durable, 60, 70),
+                                           durable.rename('cup', 'mug'), durable.remove('hot')))
+    teach(durable, 70, 80)
+    durable.undo()
+    expected, thresholds = scores_of(durable), durable.model.learner.thresholds
+    labels = durable.model.learner.labels
+    if not snapshots:
+        for path in durable.directory.snapshots:
+            path.unlink(missing_ok=True)
+    again = reopened(tmp_path, opened)
+    np.testing.assert_allclose(scores_of(again.durable), expected, atol=1e-9)
+    np.testing.assert_allclose(again.durable.model.learner.thresholds, thresholds)
+    assert again.durable.model.renewed_at == 70
+    assert again.durable.model.learner.labels == labels
+    again.drop()
+
+
+def test_what_was_taught_before_a_renewal_can_be_undone_exactly(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 60)
+    durable.learn([make_annotation(500, 'wrong')])
+    renew_once(durable, tmp_path)
+    assert 'wrong' in durable.model.learner.labels
+    durable.undo()
+    durable.undo()
+    learner = durable.model.learner
+    assert 'wrong' not in learner.labels
+    fresh = learner.empty_copy()
+    said = [annotation_of(number) for number in range(59)]
+    fresh.learn(np.array([one.features for one in said]), [one.labels for one in said])
+    np.testing.assert_allclose(
+        learner.scores(PROBES),
+        fresh.scores(PROBES)[:, [fresh.labels.index(name) for name in learner.labels]],
+        atol=1e-8)
+    expected = scores_of(durable)
+    again = reopened(tmp_path, opened)
+    np.testing.assert_allclose(scores_of(again.durable), expected, atol=1e-9)
+    again.drop()
+
+
+def test_a_renewal_whose_content_is_lost_costs_no_sample(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 60)
+    renew_once(durable, tmp_path)
+    teach(durable, 60, 65)
+    for path in durable.directory.snapshots:
+        path.unlink(missing_ok=True)
+    for path in durable.journal.attachments.folder.glob('*.npz'):
+        path.unlink()
+    opened.drop()
+    again = Opened(tmp_path / 'model')
+    assert again.durable.model.learner.samples == 65
+    assert any('layer and settings' in note for note in again.report.notes)
+    again.drop()
+
+
+def test_other_changes_meanwhile_are_not_overwritten(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 60)
+    before = durable.model.learner
+    with pytest.raises(OutdatedRenewalError):
+        renew_once(durable, tmp_path, durable.undo)
+    assert durable.model.learner.options == before.options
+    assert durable.model.learner.samples == 59
+
+
+def test_samples_that_are_not_in_the_journal_are_said(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 40)
+    durable.save('kitchen')
+    durable.load('kitchen')
+    teach(durable, 40, 60)
+    with pytest.raises(RenewalError, match='samples are not in the journal'):
+        renew_once(durable, tmp_path)
+
+
+def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 90)
+    task = task_for(durable, tmp_path)
+    whole = renew(task, lambda: read_entries(durable.directory.journal))
+    small = RenewalTask(**{**task.__dict__, 'reservoir_bytes': 40 * 4 * WIDTH})
+    drawn = renew(small, lambda: read_entries(durable.directory.journal))
+    assert (whole.drawn, whole.samples) == (90, 90)
+    assert (drawn.drawn, drawn.samples) == (40, 90)
+    swap(durable, tmp_path / 'renewed.npz', task.position)
+    assert durable.model.learner.samples == 90
+
+
+def test_in_the_background_and_on_demand(tmp_path):
+    opened = Opened(tmp_path / 'model')
+    errors: list[str] = []
+    classifier = Classifier(opened.durable, on_error=errors.append)
+    happened = threading.Event()
+    changes = []
+    classifier.renewals.on_change = lambda change: (changes.append(change), happened.set())
+    classifier.renewals.policy.mode = 'automatic'
+    teach(opened.durable, 0, 60)
+    classifier.renewals.consider()
+    assert happened.wait(60), errors
+    assert changes[0].event.kind is EventKind.RENEW
+    assert opened.durable.model.renewed_at == 60
+    classifier.renewals.consider()  # Not due before they have doubled.
+    assert classifier.renewals.policy.next_at() == 120
+    kept = classifier.renewals.request().result(60)
+    assert kept.event is None
+    assert 'kept the running model' in kept.message
+    # Of the renewals, the content that a replay may need.
+    assert len(opened.durable.journal.attachments) == 1
+    assert not list(opened.directory.path.glob('.renewal*'))
+    classifier.renewals.policy.mode = 'off'
+    with pytest.raises(RenewalError, match='off'):
+        classifier.renewals.request().result(60)
+    assert not errors
+    classifier.close()
+
+
+def test_due_with_growth_or_novelty():
+    policy = RenewalPolicy()
+    assert not policy.is_due(29)
+    assert policy.is_due(30)
+    policy.last = 30
+    assert not policy.is_due(59)
+    assert policy.is_due(60)
+    assert policy.is_due(40, [0.9] * 20)
+    assert not policy.is_due(35, [0.9] * 20)
+    assert not policy.is_due(40, [0.3] * 20)
+    policy.mode = 'manual'
+    assert not policy.is_due(600)

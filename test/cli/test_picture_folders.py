@@ -1,0 +1,142 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of pictures as data sets: folders as labels, CSV, COCO, Pascal VOC; broken pictures."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+
+from proemlc_ros.bags.picture_files import natural_key
+from proemlc_ros.bags.picture_labels import read_picture_labels
+from proemlc_ros.bags.picture_sources import open_source
+from proemlc_ros.cli.main import main
+from proemlc_ros.errors import BagError, DataSetError
+
+COLOURS = {'red': (0, 0, 255), 'green': (0, 255, 0), 'blue': (255, 0, 0)}
+
+
+def write(path, *colours, seed=0):
+    """Write a noisy picture with bars of some colours."""
+    pixels = np.zeros((40, 60, 3), np.uint8)
+    for place, colour in enumerate(colours):
+        pixels[:, 20 * place:20 * place + 20] = COLOURS[colour]
+    noise = np.random.default_rng(seed).integers(0, 20, pixels.shape)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cv2.imwrite(str(path), np.clip(pixels + noise, 0, 255).astype(np.uint8))
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for colour in COLOURS:
+        for number in range(8):
+            write(tmp_path / 'set' / colour / f'{number}.png', colour, seed=number)
+    (tmp_path / 'set' / 'red' / 'broken.jpg').write_bytes(b'\xff\xd8 no picture')
+    (tmp_path / 'set' / '.hidden.png').write_bytes(b'')
+    return tmp_path / 'set'
+
+
+def labels_in(folder, columns=None):
+    found = read_picture_labels(folder, columns)
+    return {one.path.name: one.labels for one in found.pictures}, found.notes
+
+
+def test_folder_per_label_in_all_commands(folders, tmp_path, capsys):
+    bag = tmp_path / 'bag'
+    assert main(['bag', 'make', str(folders), '-o', str(bag), '--extract', 'colour_moments']) == 0
+    out = capsys.readouterr().out
+    assert 'broken.jpg: not a whole picture' in out and '24 samples' in out and '3 labels' in out
+    model = tmp_path / 'model.npz'
+    assert main(['train', str(folders), '-o', str(model), '--extract', 'colour_moments',
+                 '--activation', 'relu']) == 0
+    assert '24 samples from 1 bag, 3 labels' in capsys.readouterr().out
+    for data in (folders, bag):
+        assert main(['evaluate', str(data), '--model', str(model), '--frozen',
+                     *(['--extract', 'colour_moments'] if data is folders else []),
+                     '--fail-above', 'hamming=0.05']) == 0
+
+
+def test_csv_of_files_and_labels(tmp_path):
+    for name in ('a.png', 'b.png', 'c.png'):
+        write(tmp_path / name, 'red')
+    table = tmp_path / 'labels.csv'
+    table.write_text('file,labels\na.png,cup;red\nb.png,\ngone.png,cup\n')
+    found, notes = labels_in(tmp_path)
+    assert found == {'a.png': ('cup', 'red'), 'b.png': ()}
+    assert notes == ['annotated, but not there: gone.png', 'there, but not annotated: c.png']
+    table.write_text('file,label,x\na.png,cup,0.1\na.png,bowl,0.2\na.png,cup,0.3\n')
+    assert labels_in(tmp_path)[0] == {'a.png': ('cup', 'bowl')}
+    table.write_text('file,coarse,fine\na.png,fruit,apple\nb.png,fruit,pear\n')
+    assert labels_in(tmp_path)[0]['b.png'] == ('fruit', 'pear')
+    assert labels_in(tmp_path, ('fine',))[0]['b.png'] == ('pear',)
+    table.write_text('image,cup,red\na.png,1,0\nb.png,1,1\n')
+    assert labels_in(tmp_path)[0] == {'a.png': ('cup',), 'b.png': ('cup', 'red')}
+
+
+def test_coco_and_pascal_voc(tmp_path):
+    coco, voc = tmp_path / 'coco', tmp_path / 'voc'
+    write(coco / 'images' / 'a.jpg', 'red')
+    (coco / 'instances.json').write_text(json.dumps({
+        'images': [{'id': 7, 'file_name': 'a.jpg'}],
+        'categories': [{'id': 1, 'name': 'cup'}, {'id': 2, 'name': 'dog'}],
+        'annotations': [{'image_id': 7, 'category_id': 2, 'bbox': [0, 0, 9, 9]},
+                        {'image_id': 7, 'category_id': 1, 'bbox': [0, 0, 9, 9]},
+                        {'image_id': 7, 'category_id': 2, 'bbox': [5, 5, 9, 9]}]}))
+    assert labels_in(coco)[0] == {'a.jpg': ('dog', 'cup')}
+    write(voc / 'JPEGImages' / '1.jpg', 'red')
+    (voc / 'Annotations').mkdir()
+    (voc / 'Annotations' / '1.xml').write_text(
+        '<annotation><filename>1.jpg</filename><object><name>cup</name></object>'
+        '<object><name>bowl</name></object></annotation>')
+    assert labels_in(voc)[0] == {'1.jpg': ('cup', 'bowl')}
+
+
+def test_mistakes_are_named(tmp_path, capsys):
+    with pytest.raises(DataSetError, match='no such folder'):
+        read_picture_labels(tmp_path / 'nowhere')
+    with pytest.raises(DataSetError, match='no picture in it'):
+        read_picture_labels(tmp_path)
+    write(tmp_path / 'a.png', 'red')
+    with pytest.raises(DataSetError, match='nothing says what a.png shows'):
+        read_picture_labels(tmp_path)
+    (tmp_path / 'labels.csv').write_text('name,labels\na.png,x\n')
+    with pytest.raises(DataSetError, match='call it file'):
+        read_picture_labels(tmp_path)
+    for words in (['--images', str(tmp_path / 'nowhere')], ['--video', str(tmp_path / 'a.png')],
+                  ['--camera', '93'], ['--bag', str(tmp_path / 'nowhere')],
+                  ['--images', str(tmp_path), '--topic', '/x']):
+        assert main(['teach', *words, '--folder', str(tmp_path / 'teach')]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith('proemlc: ') and 'Traceback' not in error
+    assert not (tmp_path / 'teach').exists()
+
+
+def test_sources_go_back_and_forth(folders, tmp_path):
+    source = open_source('images', str(folders), 30)
+    assert source.count == 25 and source.name(0) == 'blue/0.png'
+    assert source.read(0).shape == (20, 30, 3) and source.read(0)[5, 5].argmax() == 2
+    video = tmp_path / 'video.avi'
+    writer = cv2.VideoWriter(str(video), cv2.VideoWriter_fourcc(*'MJPG'), 10, (64, 48))
+    for shade in range(0, 200, 20):
+        writer.write(np.full((48, 64, 3), shade, np.uint8))
+    writer.release()
+    source = open_source('video', str(video), 640)
+    assert (source.count, source.rate, source.name(5)) == (10, 10.0, '0.5 s')
+    assert [round(float(source.read(place).mean()) / 20) for place in (9, 2, 3)] == [9, 2, 3]
+
+
+def test_pictures_of_a_bag(shared):
+    bag = str(shared / 'bags' / 'klintan_sample' / 'sample.db3')
+    with pytest.raises(BagError, match='/image, /image/compressed.*--topic'):
+        open_source('bag', bag, 320)
+    for topic in ('/image', '/image/compressed'):
+        source = open_source('bag', bag, 320, topic)
+        assert source.count == 1 and max(source.read(0).shape) == 320
+        assert source.name(0) == '0.0 s'
+
+
+def test_numbers_in_names_are_numbers(tmp_path):
+    names = [tmp_path / name for name in ('a10.png', 'a9.png', 'A8.png')]
+    assert [path.name for path in sorted(names, key=natural_key)] == ['A8.png', 'a9.png',
+                                                                     'a10.png']

@@ -1,0 +1,175 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Renewal: the order of the samples, and how often one of them came, do not decide."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.metrics import f1_example, hamming_loss
+from proemlc_ros.core.options import Options
+from proemlc_ros.core.renewal import is_better, left_out_point, plan_for
+from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer
+from proemlc_ros.core.selection.near_copies import find_bursts
+from proemlc_ros.errors import EmptyInputError
+
+TRAINING, LABELS = 180, 5
+# Half of the samples of the second set have no label.
+DENSITIES = {'labels in every sample': 0.35, 'half without labels': 0.15}
+
+
+def make_samples(count: int, density: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples around twelve places that overlap, each with its labels."""
+    world = np.random.default_rng(20)
+    places, shown = world.normal(size=(12, 8)) * 1.2, world.random((12, LABELS)) < density
+    random = np.random.default_rng(seed)
+    number = random.integers(12, size=count)
+    X = places[number] + random.normal(size=(count, 8)) * 0.8
+    return X, shown[number]
+
+
+def names_of(Y: np.ndarray) -> list[list[str]]:
+    return [[f'label {column}' for column in np.flatnonzero(row)] for row in Y]
+
+
+def sorted_by_label(X, Y):
+    order = np.argsort(np.where(Y.any(axis=1), Y.argmax(axis=1), -1), kind='stable')
+    return X[order], Y[order]
+
+
+def copies_of(X, Y, places):
+    noise = np.random.default_rng(3).normal(size=(len(places), X.shape[1])) * 0.01
+    return X[places] + noise, Y[places]
+
+
+def still_start(X, Y):
+    still = copies_of(X, Y, np.zeros(600, dtype=int))
+    return tuple(np.concatenate(pair) for pair in zip(still, (X, Y), strict=True))
+
+
+def bursts_first(X, Y):
+    bursts = copies_of(X, Y, np.repeat(np.arange(20), 30))
+    return tuple(np.concatenate(pair) for pair in zip(bursts, (X, Y), strict=True))
+
+
+def all_in_bursts(X, Y):
+    return copies_of(*sorted_by_label(X, Y), np.repeat(np.arange(len(X)), 5))
+
+
+def errors(model: ProEMLC, X: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
+    predicted = np.zeros(Y.shape, dtype=bool)
+    for row, names in enumerate(model.predict(X)):
+        predicted[row, [int(name.split()[1]) for name in names]] = True
+    return hamming_loss(Y, predicted), f1_example(Y, predicted)
+
+
+@pytest.mark.parametrize('density', DENSITIES.values(), ids=DENSITIES)
+def test_a_renewed_model_is_as_good_whatever_came_first(density):
+    X, Y = make_samples(TRAINING, density)
+    test = make_samples(1000, density, seed=1)
+    loss, f1 = errors(ProEMLC.renewed(X, names_of(Y), most=200), *test)
+    for stream in (sorted_by_label, still_start, bursts_first, all_in_bursts):
+        came, shown = stream(X, Y)
+        found_loss, found_f1 = errors(ProEMLC.renewed(came, names_of(shown), most=200), *test)
+        # A burst is left out as one sample, but learnt as often as it came.
+        assert found_loss <= (1.5 if stream is bursts_first else 1.05) * loss + 0.003
+        assert found_f1 >= 0.95 * f1, stream.__name__
+
+
+def test_a_feature_that_moves_late_is_scaled_as_the_others():
+    X, Y = make_samples(600, 0.35)
+    test, truth = make_samples(500, 0.35, seed=1)
+    X[:, 0], test[:, 0] = 1000.0 * X[:, 0], 1000.0 * test[:, 0]
+    X[:300, 0] = 5.0
+    learnt = ProEMLC(hidden_size=200)
+    learnt.learn(X, names_of(Y))
+    renewed = ProEMLC.renewed(X, names_of(Y), most=200)
+    assert errors(learnt, test, truth)[1] < 0.8 * errors(renewed, test, truth)[1]
+
+
+def test_a_renewed_model_has_learnt_every_sample_and_unlearns_it():
+    X, Y = make_samples(60, 0.35)
+    names = names_of(Y)
+    renewed = ProEMLC.renewed(X, names, names=['label 3', 'label 0'])
+    assert renewed.samples == 60
+    assert renewed.labels[:2] == ['label 3', 'label 0']
+    assert dict(zip(renewed.labels, renewed.counts, strict=True)) == {
+        f'label {column}': count for column, count in enumerate(Y.sum(axis=0))}
+    fewer = renewed.empty_copy()
+    fewer.learn(X[:50], names[:50])
+    renewed.unlearn(X[50:], names[50:], tolerance=1e-9)
+    columns = [renewed.labels.index(name) for name in fewer.labels]
+    np.testing.assert_allclose(renewed.scores(X)[:, columns], fewer.scores(X), atol=1e-9)
+
+
+def test_what_the_owner_decided_is_kept():
+    X, Y = make_samples(60, 0.35)
+    kept = Options(threshold='zero', dtype='float32', seed=7, hidden_size=900)
+    renewed = ProEMLC.renewed(X, names_of(Y), kept=kept, most=25)
+    assert renewed.options.threshold == 'zero'
+    assert renewed.options.dtype == 'float32'
+    assert renewed.options.seed == 7
+    assert renewed.options.hidden_size <= 25
+    again = ProEMLC.from_bytes(renewed.to_bytes())
+    np.testing.assert_array_equal(again.scores(X), renewed.scores(X))
+
+
+def test_partial_annotations_are_renewed():
+    X, Y = make_samples(200, 0.35)
+    known = np.random.default_rng(5).random(Y.shape) < 0.5
+    model = ProEMLC.renewed(X, names_of(Y & known), names_of(~Y & known), complete=False)
+    loss, f1 = errors(model, *make_samples(500, 0.35, seed=1))
+    assert loss < 0.15
+    assert f1 > 0.7
+
+
+def test_without_labels_there_is_nothing_to_compare():
+    with pytest.raises(EmptyInputError):
+        ProEMLC.renewed(np.eye(4), [[]] * 4)
+
+
+def test_copies_that_come_together_are_one_burst():
+    X, Y = make_samples(30, 0.35)
+    came, shown = copies_of(X, Y, np.repeat(np.arange(30), 4))
+    bursts = find_bursts(came, [tuple(row) for row in shown])
+    assert bursts.sizes.sum() == 120
+    assert 28 <= len(bursts.places) <= 30
+    # The same picture with other labels is no copy, nor is one that comes much later.
+    assert len(find_bursts(came, list(range(120))).places) == 120
+    late = np.concatenate([came[:1], X[1:], came[:1]])
+    assert len(find_bursts(late, ['same'] * 31).places) >= 30
+
+
+def test_a_burst_is_left_out_as_a_whole():
+    X, Y = make_samples(40, 0.35)
+    sizes = np.random.default_rng(1).integers(1, 5, size=40)
+    repeated = np.repeat(np.arange(40), sizes)
+    plan = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)])
+    options = Options(activation='relu', hidden_size=20, scaling='none')
+    model = ProEMLC(**options.as_dict())
+    model.learn(X[repeated], names_of(Y[repeated]))
+    layer = model._state.learner.layer
+    samples = LabelledSamples(X, plan.samples.truth[:40], sizes.astype(float))
+    columns = [model.labels.index(name) for name in plan.names]
+    if len(plan.samples) == 40:  # No burst in the samples themselves.
+        left_out = fit_of_layer(samples, layer, options.ridge).left_out / samples.factors()
+        for place in (0, 7, 39):
+            others = repeated[repeated != place]
+            without = ProEMLC(**options.as_dict(), labels=model.labels)
+            without.learn(X[others], names_of(Y[others]))
+            np.testing.assert_allclose(left_out[place], without.scores(X[place])[0][columns],
+                                       atol=1e-8)
+
+
+def test_a_model_of_a_still_start_is_worse_and_an_equal_one_is_not():
+    X, Y = make_samples(TRAINING, 0.35)
+    came, shown = still_start(X, Y)
+    running = ProEMLC(hidden_size=100)
+    running.learn(came, names_of(shown))
+    plan = plan_for(came, [SampleLabels(tuple(names)) for names in names_of(shown)])
+    assert is_better(plan.point, left_out_point(plan, running))
+    renewed = ProEMLC.renewed(came, names_of(shown))
+    assert not is_better(plan.point, left_out_point(plan, renewed))

@@ -1,0 +1,283 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: keys and focus, small screens, bursts, questions, lost streams."""
+
+import signal
+from urllib.parse import urlsplit
+
+import pytest
+from dashboard_stand import Page, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def page(browser, stand):
+    stand.dashboard, address = stand.start_dashboard()
+    opened = Page(browser, address).ready()
+    opened.address = address
+    opened.wait_stamp(stand.listener.newest())
+    yield opened
+    opened.close()
+    assert [error for error in opened.errors
+            if 'ERR_CONNECTION' not in error and 'WebSocket' not in error] == []
+
+
+def focus(page):
+    """Return the id of the element that has the keys; empty where the page has them."""
+    return page.page.evaluate('document.activeElement.id || ""')
+
+
+def test_keys_focus_and_drafts(page, stand):
+    page.teach('cup')
+    page.expect('#label-count', '1')
+    escape_closes_the_near_twin(page, stand)
+    enter_teaches_what_was_typed(page, stand)
+    fields_give_the_keys_back(page)
+    none_does_not_drop_marks(page, stand)
+    new_label_leaves_the_keys_alone(page)
+    long_names_are_not_cut(page)
+    page.page.click('[aria-label="Rename or remove bowl"]')
+    page.expect('#label-dialog-facts', 'Shown by 1 sample[.]')
+    page.page.keyboard.press('Escape')
+
+
+def escape_closes_the_near_twin(page, stand):
+    page.type_label('cups')
+    page.expect('#duplicate', 'nearly the same as “cup”')
+    page.page.keyboard.press('Escape')
+    page.page.wait_for_selector('#duplicate', state='hidden')
+    page.expect('#view-title', '^Live')
+    assert page.page.locator('#duplicate button').count() == 0
+    assert page.page.input_value('#new-label') == '' and len(stand.listener.learnt) == 1
+
+
+def enter_teaches_what_was_typed(page, stand):
+    keyboard = page.page.keyboard
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    keyboard.press('n')
+    keyboard.type('bowl')
+    with page.message('bowl is marked; Enter'):
+        keyboard.press('Enter')
+    with page.message('Learnt: bowl'):
+        keyboard.press('Enter')
+    assert stand.listener.wait_learnt(2).labels == ('bowl',)
+    page.expect_names('cup', 'bowl')
+
+
+def fields_give_the_keys_back(page):
+    keyboard = page.page.keyboard
+    page.page.click('#who')
+    keyboard.type('Ann')
+    keyboard.press('Enter')
+    assert focus(page) == ''
+    page.page.focus('#label-order')
+    keyboard.press('Escape')
+    assert focus(page) == '' and page.page.input_value('#label-order') == 'seen'
+    page.page.focus('#label-order')
+    keyboard.press('?')
+    page.page.wait_for_selector('#help-dialog[open]')
+    keyboard.press('Escape')
+    page.page.click('[name=rest][value=unknown]')
+    page.page.click('[name=rest][value=absent]')
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    keyboard.press('Escape')
+    page.expect('#view-title', '^Live')
+
+
+def none_does_not_drop_marks(page, stand):
+    keyboard = page.page.keyboard
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    keyboard.press('1')
+    with page.message('Labels are marked'):
+        keyboard.press('0')
+    assert page.row('cup').get_attribute('data-mark') == 'present'
+    keyboard.press('Escape')
+    assert len(stand.listener.learnt) == 2
+
+
+def new_label_leaves_the_keys_alone(page):
+    keyboard = page.page.keyboard
+    keyboard.press(' ')
+    page.expect('#view-title', '^Held')
+    page.type_label('a spoon')
+    page.expect_names('a spoon', 'cup', 'bowl')
+    keyboard.press('2')
+    page.page.wait_for_selector('.label-row[data-mark=present] .name[title=bowl]')
+    keyboard.press('Escape')
+    page.expect_names('cup', 'bowl')
+
+
+def long_names_are_not_cut(page):
+    name = 'x' * 500
+    with page.message('at most 100 characters; this one has 500'):
+        page.type_label(name)
+    assert page.page.input_value('#new-label') == name
+    page.page.keyboard.press('Escape')
+
+
+def test_screens_bursts_and_letters(page, stand):
+    small_screens(page)
+    page.page.set_viewport_size({'width': 1366, 'height': 768})
+    burst(page, stand)
+    names = [f'thing {number}' for number in range(12)]
+    for name in names:
+        page.teach(name)
+    type_a_few_letters(page, stand, names)
+    predicted_labels_that_do_not_fit_are_counted(page, names)
+
+
+def small_screens(page):
+    page.teach('cup')
+    page.page.set_viewport_size({'width': 1280, 'height': 800})
+    widths = page.page.evaluate("[...document.querySelectorAll('.teach button')]"
+                                '.map(button => button.getBoundingClientRect())'
+                                '.map(box => [Math.round(box.width), Math.round(box.top)])')
+    assert len({tuple(width) for width in widths}) == 1, widths
+    page.page.set_viewport_size({'width': 1366, 'height': 768})
+    page.page.evaluate('scrollTo(0, 0)')
+    page.page.keyboard.press('n')
+    for element in ('#picture', '#new-label', '#message'):
+        box = page.page.evaluate(f"document.querySelector('{element}').getBoundingClientRect()")
+        assert box['top'] >= 0 and box['bottom'] <= 768, (element, box)
+    page.page.keyboard.press('Escape')
+    page.page.set_viewport_size({'width': 390, 'height': 844})
+    first = page.page.locator('.label-row').first
+    assert first.bounding_box()['y'] < 600
+    page.page.evaluate('scrollTo(0, 700)')
+    for element in ('#camera', '#teach', '#undo'):
+        box = page.page.locator(element).bounding_box()
+        assert box['y'] >= 0 and box['y'] + box['height'] <= 844, element
+    page.page.evaluate('scrollTo(0, 0)')
+
+
+def burst(page, stand):
+    """Name, then one press kept down: as many samples as it lasts, under one id."""
+    before = len(stand.listener.learnt)
+    page.wait_stamp(stand.listener.show('C'))
+    keyboard = page.page.keyboard
+    keyboard.press('n')
+    keyboard.type('lemon')
+    keyboard.down('Enter')
+    page.expect('#message', 'Recording: lemon, [3-9] samples')
+    keyboard.up('Enter')
+    page.expect('#message', 'Learnt: lemon, [0-9]+ samples')
+    learnt = stand.listener.learnt[before:]
+    assert len(learnt) >= 3 and {one.labels for one in learnt} == {('lemon',)}
+    count = len(learnt)
+    keyboard.down('2')
+    page.expect('#message', 'Recording: lemon, [3-9] samples')
+    keyboard.up('2')
+    record_with_the_mouse(page, 'lemon')
+    wait_until(lambda: len(stand.listener.learnt) > before + count + 5, 'the other bursts')
+    page.expect('#good-yet', 'Right in [0-9]+ of the last')
+
+
+def type_a_few_letters(page, stand, names):
+    keyboard = page.page.keyboard
+    keyboard.press('/')
+    keyboard.type('thing 7')
+    page.expect('#view-title', '^Held')  # what is typed is about what was there
+    with page.message('Learnt: thing 7'):
+        keyboard.press('Enter')
+    assert focus(page) == '' and page.page.input_value('#label-filter') == ''
+    # Predicted labels come first once they have stayed for a moment.
+    page.wait_stamp(stand.listener.show('D'))
+    record_with_the_mouse(page, 'thing 11')
+    page.page.wait_for_function(
+        "document.querySelector('#label-list .name').title === 'thing 11'")
+    page.page.select_option('#label-order', 'learnt')
+    assert page.names()[:2] == ['cup', 'lemon']
+
+
+def record_with_the_mouse(page, name):
+    page.row(name).scroll_into_view_if_needed()
+    row = page.row(name).bounding_box()
+    page.page.mouse.move(row['x'] + 40, row['y'] + 10)
+    page.page.mouse.down()
+    page.expect('#message', f'Recording: {name}, [3-9] samples')
+    page.page.mouse.up()
+    page.page.mouse.move(2, 2)
+
+
+def predicted_labels_that_do_not_fit_are_counted(page, names):
+    page.page.set_viewport_size({'width': 390, 'height': 844})
+    page.page.evaluate("""async (names) => {
+      const { state, change } = await import('./state.js');
+      state.held = { prediction: { ...state.prediction, predicted: names }, marks: new Map() };
+      change('prediction');
+    }""", names)
+    page.expect('#sees-more', r'^\+[0-9]+$')
+    page.page.click('#sees-more')
+    page.expect('#message', 'Predicted: thing 0, .*thing 11')
+    page.page.keyboard.press('Escape')
+
+
+def test_questions_lost_streams_and_a_restart(page, stand):
+    what_is_new(page, stand)
+    is_there_one(page, stand)
+    stopped_stream_is_named_and_not_taught(page, stand)
+    restart_forgets_nothing(page, stand)
+
+
+def what_is_new(page, stand):
+    card = page.page.locator('#queries li.pictured').first
+    card.wait_for()
+    page.expect('#queries li.pictured .text >> nth=0', 'What is new here')
+    card.locator('form input').fill('cup')
+    with page.message('Learnt: cup'):
+        card.locator('form button').click()
+    assert stand.listener.wait_learnt(1).labels == ('cup',)
+
+
+def is_there_one(page, stand):
+    """A question about one label, put in as the classifier would."""
+    from proemlc_ros.msg import LabelQuery
+    publisher = stand.listener.node.create_publisher(LabelQuery, 'proemlc/queries', 50)
+    wait_until(lambda: publisher.get_subscription_count(), 'the dashboard')
+    vector = stand.listener.vectors[stand.listener.newest()]
+    query = LabelQuery(text='close', candidates=['cup'], scores=[0.02], reason=LabelQuery.DOUBTFUL,
+                       label='cup')
+    query.header.stamp.sec, query.header.stamp.nanosec = divmod(vector.stamp, 10**9)
+    query.features, query.extractor = vector.data.tolist(), vector.extractor
+    publisher.publish(query)
+    page.expect('#queries', 'Is there “cup”')
+    page.expect('#queries', 'cup 51 %')
+    with page.message('Learnt: not cup'):
+        page.page.locator('#queries .no').first.click()
+    answer = stand.listener.wait_learnt(2)
+    assert (answer.labels, answer.absent, answer.complete) == ((), ('cup',), False)
+
+
+def stopped_stream_is_named_and_not_taught(page, stand):
+    page.expect_names('cup')
+    stand.player.process.send_signal(signal.SIGSTOP)
+    page.expect('#connection', r'(camera: no picture|features: none) for \d+ s')
+    page.page.wait_for_selector('#camera[data-mode=stale]')
+    with page.message('Not taught: what is shown is'):
+        page.row('cup').click()
+    page.page.fill('#new-label', 'spoon')
+    with page.message('Not taught'):
+        page.page.press('#new-label', 'Enter')
+    assert page.page.input_value('#new-label') == 'spoon'  # what was typed is kept
+    stand.player.process.send_signal(signal.SIGCONT)
+    page.expect('#connection', '^connected')
+    page.page.wait_for_selector('#camera[data-mode=live]')
+    assert len(stand.listener.learnt) == 2
+    page.page.press('#new-label', 'Escape')
+
+
+def restart_forgets_nothing(page, stand):
+    page.expect('#activity', 'taught cup')
+    page.page.wait_for_function("document.querySelectorAll('#queries li').length > 0")
+    assert stand.dashboard.stop(signal.SIGTERM) == 0
+    page.expect('#connection', 'not reachable')
+    stand.start_dashboard(f'port:={urlsplit(page.address).port}')
+    page.expect('#connection', '^connected')
+    page.page.reload()
+    page.expect('#activity', 'taught cup')
+    page.expect('#good-yet', 'Right in')
+    page.page.locator('#queries li.pictured').first.wait_for()

@@ -1,0 +1,159 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Boxes on the page: drawn, labelled, and recognised at another place in the next picture."""
+
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('aiohttp')
+
+from dashboard_stand import Listener, Page
+from table_camera import RADIUS, SIZE, TableCamera
+
+pytestmark = pytest.mark.slow
+
+FEATURES = """
+    sensors: [camera]
+    camera:
+      topic: camera/image
+      extractor: colour_moments
+      grid: 1
+      regions: proposals
+      region_proposals: 12
+"""
+BEFORE = {'cup': (60, 60), 'plate': (160, 170), 'ball': (260, 80)}
+AFTER = {'cup': (250, 180), 'plate': (60, 70), 'ball': (150, 120)}
+# The boxes whose labels are those of a thing, by their centres.
+SEEN = """name => [...document.querySelectorAll('#boxes g.seen')]
+  .filter((group) => group.querySelector('text').textContent.split(', ').includes(name))
+  .map((group) => group.querySelector('rect'))
+  .map((rect) => ['x', 'y', 'width', 'height'].map((key) => Number(rect.getAttribute(key))))
+  .map(([x, y, width, height]) => [x + width / 2, y + height / 2])"""
+
+
+@pytest.fixture
+def table(start_process, feature_node, browser, ros, tmp_path):
+    """Return the page of a camera over a table, with classifier, features and dashboard."""
+    camera = TableCamera(ros, BEFORE)
+    listener = Listener(ros)
+    start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/models',
+                  '-p', 'activation:=rbf', '-p', 'scaling:=none')
+    feature_node(FEATURES)
+    dashboard = start_process('dashboard_node', '--ros-args', '-p', 'port:=0')
+    address = dashboard.wait_for(r'Dashboard: (http\S+)', timeout=90)[1]
+    listener.wait_connected()
+    page = Page(browser, address, has_touch=True)
+    page.page.wait_for_selector('#camera[data-picture=yes]')
+    page.camera, page.listener = camera, listener
+    yield page
+    page.context.close()
+    camera.close()
+    listener.close()
+
+
+def on_screen(page, x, y):
+    """Return where a pixel of the picture is on the screen."""
+    return page.page.evaluate(
+        """([x, y]) => {
+          const svg = document.getElementById('boxes');
+          const point = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+          return [point.x, point.y];
+        }""", [x, y])
+
+
+def corners(place):
+    (x, y), half = place, RADIUS + 4
+    return (x - half, y - half), (x + half, y + half)
+
+
+def by_mouse(page, place):
+    """Draw a box around a place."""
+    page.page.click('#draw')
+    start, end = (on_screen(page, *corner) for corner in corners(place))
+    page.page.mouse.move(*start)
+    page.page.mouse.down()
+    page.page.mouse.move(*end, steps=4)
+    page.page.mouse.up()
+
+
+def by_touch(page, place):
+    """The same with a finger."""
+    start, end = (on_screen(page, *corner) for corner in corners(place))
+    page.page.tap('#draw')
+    session = page.context.new_cdp_session(page.page)
+
+    def touch(kind, *points):
+        session.send('Input.dispatchTouchEvent', {
+            'type': kind, 'touchPoints': [{'x': x, 'y': y} for x, y in points]})
+    touch('touchStart', start)
+    for share in (0.3, 0.6, 1.0):
+        touch('touchMove', [a + share * (b - a) for a, b in zip(start, end, strict=True)])
+    touch('touchEnd')
+
+
+def by_keys(page, place):
+    """The same with keys alone: the box begins in the middle."""
+    keys, step = page.page.keyboard, 0.02 * max(SIZE)
+    height, width = SIZE
+    (left, top), (right, bottom) = corners(place)
+    keys.press('b')
+    for low, high, first, last, back, on in (
+            (left, right, 0.35 * width, 0.65 * width, 'ArrowLeft', 'ArrowRight'),
+            (top, bottom, 0.35 * height, 0.65 * height, 'ArrowUp', 'ArrowDown')):
+        moves = round((low - first) / step)
+        for _ in range(abs(moves)):
+            keys.press(on if moves > 0 else back)
+        sizes = round(((high - low) - (last - first)) / step)
+        for _ in range(abs(sizes)):
+            keys.press(f'Shift+{on if sizes > 0 else back}')
+    keys.press('Enter')
+
+
+def label(page, name):
+    """Give the box that was just drawn a label, with keys."""
+    page.expect('#message', 'Box held, seen as')
+    page.page.keyboard.type(name)
+    page.page.keyboard.press('Enter')
+    page.expect('#message', f'{name} is marked')
+    page.page.keyboard.press('Enter')
+    page.expect('#message', f'^Learnt: {name}')
+
+
+def wait_seen(page, places):
+    """Wait until every thing is seen where it is, and the label of none where another is."""
+    for name, (x, y) in places.items():
+        page.page.wait_for_function(
+            f"""([name, x, y]) => ({SEEN})(name).some(
+              ([seenX, seenY]) => Math.hypot(seenX - x, seenY - y) < 12)""", arg=[name, x, y])
+
+
+def test_boxes_are_drawn_labelled_and_recognised_elsewhere(table):
+    ways = {'cup': by_mouse, 'plate': by_touch, 'ball': by_keys}
+    for count, (name, place) in enumerate(BEFORE.items(), start=1):
+        ways[name](table, place)
+        label(table, name)
+        learnt = table.listener.wait_learnt(count)
+        assert learnt.labels == (name,)
+        (x, y), region = place, learnt.region
+        assert abs(region.center_x - x) < 10 and abs(region.center_y - y) < 10
+        assert 40 < region.size_x < 80 and 40 < region.size_y < 80
+    # Nothing was taught at these places.
+    table.camera.places = AFTER
+    wait_seen(table, AFTER)
+    check_access(table.page)
+    assert not table.errors
+
+
+def check_access(page):
+    """Names and roles of what is new, as a screen reader gets them."""
+    buttons = page.get_by_role('group', name='Boxes that the robot looks at').get_by_role('button')
+    assert 'cup' in ' '.join(buttons.all_inner_texts())
+    button = page.get_by_role('button', name='Box B', exact=True)
+    assert button.get_attribute('aria-pressed') == 'false'
+    assert page.get_by_role('application').count() == 0
+    button.press('Enter')
+    box = page.get_by_role('application')
+    assert 'arrow keys' in box.get_attribute('aria-label')
+    assert box.evaluate('element => element === document.activeElement')
+    page.keyboard.press('Escape')
+    assert button.get_attribute('aria-pressed') == 'false'
