@@ -4,16 +4,18 @@
 
 Pass one adds up each bag on its own (HᵀH, HᵀY, Σh); the sums of bags add up to those of all. Pass
 two finds the thresholds from leave-one-out scores, which add up likewise. So the result does not
-depend on how samples are spread over bags, or bags over machines.
+depend on how samples are spread over bags, or bags over machines. Samples that fit into memory are
+read once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
@@ -27,6 +29,7 @@ from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 from proemlc_ros.evaluation.journal_samples import counts_as_it_stands
+from proemlc_ros.evaluation.kept_blocks import KEPT
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
@@ -83,6 +86,7 @@ def train(
         BagError: A bag cannot be read, or there is nothing to learn.
 
     """
+    bags = replace(bags, run=uuid4().hex)
     empty = layer_model(bags, settings) if start is None else start.empty_copy()
     if start is not None:
         empty.extra['extractor'] = start.extra.get('extractor', '')
@@ -110,7 +114,8 @@ def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """
     model = ProEMLC(**settings)
     for path in bags.paths:
-        for block in _steps(bags, path, model).annotation_blocks():
+        # A second process is not worth its start for the first samples.
+        for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
             model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
                 return model.empty_copy()
@@ -137,7 +142,7 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
             return _sums_of_journal(model, bags, bag)
     steps = _steps(bags, path, model)
     sums = model.partial_sums()
-    for block in steps.annotation_blocks():
+    for block in KEPT.keep(bags.run, path, steps.annotation_blocks()):
         sums.add(block.rows, **block.learner_arguments())
     return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
@@ -148,6 +153,10 @@ def evidence_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> Thresholds:
     None for a journal with events: its evidence was collected while it was played.
     """
     evidence = Thresholds(model.options.threshold)
+    if (kept := KEPT.take(bags.run, path)) is not None:
+        for block in kept:
+            evidence.merge(leave_one_out(model, block.rows, **block.learner_arguments()))
+        return evidence
     with bags.open(path) as bag:
         if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
             return evidence
@@ -165,7 +174,7 @@ def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
 
 
 def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:
-    return BagSteps(bags, path, AnnotationStream(bags.rules, model))
+    return bags.steps(path, AnnotationStream(bags.rules, model), needs_annotations=False)
 
 
 def _merged(first: Thresholds, second: Thresholds) -> Thresholds:
