@@ -84,7 +84,6 @@ class DaskBackend:
                 '--engine dask needs dask.distributed; install it: '
                 'pip install "proemlc_ros[dask]"') from error
         self._progress = progress
-        self._homes: dict[Path, list[str]] = {}
         self._dask: Any = distributed  # its functions have no types
         try:
             # A cluster on this machine listens on loopback only, its status page included.
@@ -106,11 +105,7 @@ class DaskBackend:
     ) -> Part:
         """Return the joined results of work(model, bags, path) for every path."""
         shared = self.client.scatter(model, broadcast=True)
-        # A worker that has read a bag before may have kept it.
-        level = [self.client.submit(work, shared, bags, path, pure=False,
-                                    workers=self._homes.get(path) or None,
-                                    allow_other_workers=bool(self._homes.get(path)))
-                 for path in bags.paths]
+        level = [self.client.submit(work, shared, bags, path, pure=False) for path in bags.paths]
         leaves = list(level)
         while len(level) > 1:
             pairs = [level[place:place + 2] for place in range(0, len(level), 2)]
@@ -119,7 +114,4 @@ class DaskBackend:
         for _ in self._dask.as_completed(leaves):
             self._progress(1)
         joined: Part = level[0].result()
-        homes = self.client.who_has(leaves)
-        self._homes = {path: list(homes.get(leaf.key, ()))
-                       for path, leaf in zip(bags.paths, leaves)}
         return joined

@@ -46,7 +46,6 @@ class BagSet:
         rules: How annotations find their feature vectors.
         best_effort: Whether to use what is readable of damaged bags.
         parallel: Whether long bags are read in a second process.
-        run: Name of the run in which they are read twice; empty: they are not.
 
     """
 
@@ -55,7 +54,6 @@ class BagSet:
     rules: MatchingRules = field(default_factory=MatchingRules)
     best_effort: bool = False
     parallel: bool = False
-    run: str = ''
 
     def open(self, path: Path) -> BagReader:
         """Open one of the bags."""

@@ -4,8 +4,7 @@
 
 Pass one adds up each bag on its own (HᵀH, HᵀY, Σh); the sums of bags add up to those of all. Pass
 two finds the thresholds from leave-one-out scores, which add up likewise. So the result does not
-depend on how samples are spread over bags, or bags over machines. Samples that fit into memory are
-read once.
+depend on how samples are spread over bags, or bags over machines.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
@@ -29,7 +27,6 @@ from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 from proemlc_ros.evaluation.journal_samples import counts_as_it_stands
-from proemlc_ros.evaluation.kept_blocks import KEPT
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
@@ -86,7 +83,6 @@ def train(
         BagError: A bag cannot be read, or there is nothing to learn.
 
     """
-    bags = replace(bags, run=uuid4().hex)
     empty = layer_model(bags, settings) if start is None else start.empty_copy()
     if start is not None:
         empty.extra['extractor'] = start.extra.get('extractor', '')
@@ -114,7 +110,7 @@ def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """
     model = ProEMLC(**settings)
     for path in bags.paths:
-        # A second process is not worth its start for the first samples.
+        # For the first samples alone, a second process is not worth its start.
         for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
             model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
@@ -142,7 +138,7 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
             return _sums_of_journal(model, bags, bag)
     steps = _steps(bags, path, model)
     sums = model.partial_sums()
-    for block in KEPT.keep(bags.run, path, steps.annotation_blocks()):
+    for block in steps.annotation_blocks():
         sums.add(block.rows, **block.learner_arguments())
     return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
@@ -153,10 +149,6 @@ def evidence_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> Thresholds:
     None for a journal with events: its evidence was collected while it was played.
     """
     evidence = Thresholds(model.options.threshold)
-    if (kept := KEPT.take(bags.run, path)) is not None:
-        for block in kept:
-            evidence.merge(leave_one_out(model, block.rows, **block.learner_arguments()))
-        return evidence
     with bags.open(path) as bag:
         if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
             return evidence

@@ -88,20 +88,3 @@ def test_memory_does_not_depend_on_the_number_of_samples(tmp_path, samples):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] * 1.1
-
-
-@pytest.mark.parametrize('limit', [0, 5_000, 10**9])
-def test_bags_are_read_once_as_far_as_they_fit_into_memory(tmp_path, samples, limit, monkeypatch):
-    paths = write_parts(tmp_path, samples, (100, 250))
-    expected, _ = train(BagSet(paths), RELU, LocalBackend())
-    opened = []
-    begin = training.BagSteps.__iter__
-    monkeypatch.setattr(training.BagSteps, '__iter__',
-                        lambda steps: (opened.append(steps.path), begin(steps))[1])
-    monkeypatch.setattr(training.KEPT, 'limit', limit)
-    model, _ = train(BagSet(paths), RELU, LocalBackend())
-    size = sum(len(values) * 4 for values, _ in samples[:100])
-    again = [path for path, end in zip(paths, (size, 10**8, 10**8)) if limit < end]
-    assert opened == [paths[0], *paths, *again]  # once for the layer, then for the sums
-    assert_same(model, expected, [values for values, _ in samples])
-    assert model.predict(samples[0][0][np.newaxis]) == expected.predict(samples[0][0][np.newaxis])
