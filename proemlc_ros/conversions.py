@@ -42,7 +42,7 @@ QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
 REGION_TYPE = 'proemlc_ros/msg/Region'
 VISION_TYPE = 'vision_msgs/msg/Classification'
 # Value of Prediction.decided_by.
-BY_PROBABILITY = 1
+BY_SCORE, BY_PROBABILITY = 0, 1
 HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
 DETECTIONS_TYPE = 'vision_msgs/msg/Detection2DArray'
 LABEL_INFO_TYPE = 'vision_msgs/msg/LabelInfo'
@@ -216,8 +216,8 @@ def prediction_message(factory: MessageFactory, header: Any, vector: StampedVect
         novelty=float(found.novelty),
         label_set_version=prediction.version,
         threshold=float(found.threshold),
-        probabilities=factory.floats(()),
-        decided_by=0,
+        probabilities=factory.floats(found.probabilities),
+        decided_by=BY_PROBABILITY if found.by_probability else BY_SCORE,
         region=region_message(factory, vector.region),
         region_count=vector.region_count,
         source_topic=vector.source_topic,

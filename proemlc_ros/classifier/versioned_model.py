@@ -92,10 +92,11 @@ class VersionedModel:
         learner = self.learner
         names = tuple(learner.labels)
         size = len(names)
-        thresholds = learner.thresholds[:size] + self.threshold_offset
+        decision = learner.decision.with_labels(size)
+        thresholds = decision.thresholds(self.threshold_offset)[:size]
         version = self._version if names == self._names else self._follow_labels()
         return LabelState(names, tuple(learner.counts[:size]), tuple(map(float, thresholds)),
-                          learner.samples, version)
+                          learner.samples, version, decision.at_least, decision.rule)
 
     def learn(self, number: int, annotation: Annotation) -> tuple[str, ...]:
         """Test, then train.

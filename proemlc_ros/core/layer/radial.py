@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, lapack
+from scipy.linalg import cholesky, lapack, solve_triangular
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
@@ -21,10 +21,15 @@ from proemlc_ros.core.solving.blas import Array
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8
-# Distances that rounding may leave between a sample and the centre that it is.
-_SAME_PLACE = 1e-9
+# What rounding may take from the answer of a neuron to the sample that is its centre.
+_SAME_PLACE = 1e-6
+# Distances that rounding may leave between them.
+_SAME_DISTANCE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
+# Below so many samples their distances are joined by that many distances to the same values in
+# another order, from the nearest of some shifts, times a factor.
+_FEW, _PRIOR_PAIRS, _NEARER, _SHIFTS = 64, 3.0, 2.0, 24
 
 
 def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
@@ -32,6 +37,14 @@ def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
     order: npt.NDArray[np.int64] = np.random.default_rng(
         np.random.SeedSequence(seed)).permutation(samples)
     return order
+
+
+def _average(distances: Array) -> float:
+    """Return the median of distances, their mean where most are zero, and 0 where all are."""
+    for average in (np.median, np.mean):
+        if len(distances) and (usual := float(average(distances))) > 0.0:
+            return usual
+    return 0.0
 
 
 class RadialNeurons(HiddenLayer):
@@ -60,15 +73,15 @@ class RadialNeurons(HiddenLayer):
         order: places of the samples that become centres; None: at random.
         """
         assert samples is not None
-        scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
+        provisional = samples.shape[0] < options.warmup_samples
+        scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
         by_chance = centre_order(options.seed, samples.shape[0])
         order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            first = samples[by_chance[:_MEDIAN_OF]]
-            near = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
-            gamma = options.gamma_scale / near._usual_distance(first)
+            gamma = options.gamma_scale / cls._usual_distance(
+                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -81,15 +94,20 @@ class RadialNeurons(HiddenLayer):
             arrays['whitener'] = self.whitener
         return arrays
 
-    def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
-        """Return which samples are centres of neurons; leaving one out would not remove those."""
-        return np.asarray(self._distances_of(samples).min(axis=1) < _SAME_PLACE)
+    def own_neuron(self, hidden: Array) -> int:
+        """Return the neuron that is centred on the sample of a hidden row; -1: none is."""
+        answers = hidden[:self.neurons]
+        if self.whitener is not None:
+            # K = L L^T, so that the answers are L times the hidden row.
+            answers = self._unwhiten(answers)
+        place = int(answers.argmax())
+        return place if answers[place] > 1.0 - _SAME_PLACE else -1
 
     def places_of_centres(self, samples: Rows) -> Places:
         """Return for each neuron the place of the sample that is its centre; -1: none is."""
         distances = self._distances_of(samples)
         nearest = distances.argmin(axis=0)
-        there = distances[nearest, np.arange(self.neurons)] < _SAME_PLACE
+        there = distances[nearest, np.arange(self.neurons)] < _SAME_DISTANCE
         return np.where(there, nearest, -1).astype(np.int64)
 
     def distances(self, scaled: Array) -> Array:
@@ -121,13 +139,29 @@ class RadialNeurons(HiddenLayer):
                                          overwrite_b=1).T
         return whitened
 
-    def _usual_distance(self, centres: Rows) -> float:
-        """Return the median of the distances between the centres, given as samples."""
-        between = self._distances_of(centres)[np.triu_indices(self.neurons, 1)]
-        for average in (np.median, np.mean):
-            if len(between) and (usual := float(average(between))) > 0.0:
-                return usual
-        return 1.0
+    def _unwhiten(self, hidden: Array) -> Array:
+        assert self.whitener is not None
+        answers: Array = solve_triangular(self.whitener, hidden, lower=True, check_finite=False)
+        return answers
+
+    @classmethod
+    def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows,
+                        provisional: bool) -> float:
+        """Return the median of the distances between samples.
+
+        A few of them, maybe all of one thing, say little of how far apart things are; there the
+        distance to the same values in another order is asked as well.
+        """
+        centres = dense_rows(samples)
+        near = cls(options, scaling, scaling.apply(centres), 1.0)
+        between = near._distances_of(samples)[np.triu_indices(near.neurons, 1)]
+        usual = _average(between)
+        if provisional and len(centres) < _FEW:
+            apart = min(_average(near.distances(scaling.apply(np.roll(centres, shift, axis=1)))
+                                 .diagonal()) for shift in range(1, _SHIFTS + 1))
+            usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * apart)
+                     / (len(between) + _PRIOR_PAIRS))
+        return usual or 1.0
 
     def _make_whitener(self, centres: Rows) -> Array:
         """Return L^-1, given the centres as the samples that they are."""
@@ -233,7 +267,7 @@ class LaplacianNeurons(RadialNeurons):
         if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
             super()._fill(neurons, samples)
             return
-        scaled = np.ascontiguousarray(self.scaling.apply(samples))
+        scaled = np.ascontiguousarray(self.scaling.apply(samples), dtype=np.float64)
         absolute_differences()(scaled, self._places, neurons)
         neurons *= -self.gamma
         np.exp(neurons, out=neurons)

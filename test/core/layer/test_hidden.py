@@ -49,7 +49,8 @@ def test_one_row_many_rows_and_sparse_rows_agree(activation, scaling, links):
 @pytest.mark.parametrize('scaling', SCALINGS)
 def test_random_neurons_apply_the_scaling_before_their_weights(scaling):
     plain = make_layer(options(activation='identity', weight_scale=1.0), 9, None)
-    layer = make_layer(options(activation='identity', weight_scale=1.0, scaling=scaling), 9, X)
+    layer = make_layer(options(activation='identity', weight_scale=1.0, scaling=scaling,
+                               warmup=len(X)), 9, X)
     np.testing.assert_allclose(layer.rows(X), scaled(scaling) @ plain.weights + plain.offset,
                                atol=1e-12)
 
