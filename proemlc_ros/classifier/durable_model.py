@@ -210,9 +210,6 @@ class DurableModel:
 
         The journal keeps the content of the file, since the file may change.
 
-        Args:
-            name: of the file.
-
         Raises:
             ModelDirectoryError, ModelFileError, LabelRejectedError, JournalError, OSError: the
                 running model is untouched.

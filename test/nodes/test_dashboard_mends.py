@@ -188,9 +188,9 @@ def type_a_few_letters(page, stand, names):
     page.wait_stamp(stand.listener.show('D'))
     record_with_the_mouse(page, 'thing 11')
     page.page.wait_for_function(
-        "document.querySelector('#label-list .name').title === 'thing 11'")
+        "() => document.querySelector('#label-list .name').title === 'thing 11'")
     page.page.select_option('#label-order', 'learnt')
-    assert page.names()[:2] == ['cup', 'lemon']
+    page.expect_names('cup', 'lemon', *names)
 
 
 def record_with_the_mouse(page, name):
@@ -272,7 +272,7 @@ def stopped_stream_is_named_and_not_taught(page, stand):
 
 def restart_forgets_nothing(page, stand):
     page.expect('#activity', 'taught cup')
-    page.page.wait_for_function("document.querySelectorAll('#queries li').length > 0")
+    page.page.locator('#queries li').first.wait_for()
     assert stand.dashboard.stop(signal.SIGTERM) == 0
     page.expect('#connection', 'not reachable')
     stand.start_dashboard(f'port:={urlsplit(page.address).port}')
