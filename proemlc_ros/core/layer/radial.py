@@ -267,7 +267,7 @@ class LaplacianNeurons(RadialNeurons):
         if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
             super()._fill(neurons, samples)
             return
-        scaled = np.ascontiguousarray(self.scaling.apply(samples))
+        scaled = np.ascontiguousarray(self.scaling.apply(samples), dtype=np.float64)
         absolute_differences()(scaled, self._places, neurons)
         neurons *= -self.gamma
         np.exp(neurons, out=neurons)
