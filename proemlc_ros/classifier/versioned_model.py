@@ -111,7 +111,8 @@ class VersionedModel:
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
-        self.learner = self.fitted(self.learner, annotation.extractor)
+        if self.learner.width is None:
+            self.learner = self.fitted(self.learner, annotation.extractor)
         known = self.learner.labels
         features = annotation.matched_features
         found = self.learner.classify(features)
@@ -167,7 +168,7 @@ class VersionedModel:
             raise UndoError('no annotation is left that can be undone')
         entry = self.undo_stack.last
         learner = self.learner.copy()
-        if (exact and not learner.warming_up
+        if (exact and not learner.warming_up and not self.renewed_at
                 and learner.samples <= learner.options.warmup_samples):
             raise UnlearnError('the hidden layer was drawn from samples that the last one is '
                                'among')

@@ -9,9 +9,11 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from proemlc_ros.demo.tabletop import (
     HEIGHT,
@@ -77,9 +79,10 @@ class TeachableTable:
             OBJECTS[name](canvas, self._nudged(name))
         changed = cv2.absdiff(canvas, self._table).max(axis=2) > 0
         self._light += 0.1 * (1.0 - self._light) + 0.01 * self._random.standard_normal()
-        seen = cv2.GaussianBlur(with_shadow(canvas, changed) * np.float32(self._light), (3, 3), 0)
+        seen: NDArray[Any] = cv2.GaussianBlur(
+            with_shadow(canvas, changed) * np.float32(self._light), (3, 3), 0)
         seen += np.float32(NOISE) * self._random.standard_normal(seen.shape, np.float32)
-        return np.clip(seen, 0, 255).astype(np.uint8)
+        return np.asarray(np.clip(seen, 0, 255), np.uint8)
 
     def _nudged(self, name: str) -> Pose:
         home, offset = self._home[name], self._offset[name]

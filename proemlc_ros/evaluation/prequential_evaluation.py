@@ -233,7 +233,7 @@ class PrequentialEvaluation:
             model.remove(event.label)
         elif event.kind is EventKind.RESET:
             model.replace(ProEMLC(**self.model.options.as_dict()))
-        else:
+        elif event.kind is not EventKind.RENEW:  # It changes no sample, and settings are given.
             self._rejects['missing_model_file'] += 1
         self._known = dict.fromkeys(self.model.labels)
 

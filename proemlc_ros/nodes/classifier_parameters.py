@@ -131,7 +131,7 @@ TOPIC_PARAMETERS = (
              'QoS reliability of ~/features; best_effort receives from every publisher, '
              'reliable only from reliable ones',
              choices=RELIABILITIES),
-    Declared('features_depth', 10,
+    Declared('features_depth', 100,
              'Queue length of ~/features, vectors',
              1, 10_000),
     Declared('predictions_reliability', 'reliable',

@@ -3,6 +3,8 @@
 """Folders of pictures as data sets: folders as labels, CSV, COCO, Pascal VOC; broken pictures."""
 
 import json
+import os
+import socket
 
 import cv2
 import numpy as np
@@ -12,7 +14,10 @@ from proemlc_ros.bags.picture_files import natural_key
 from proemlc_ros.bags.picture_labels import read_picture_labels
 from proemlc_ros.bags.picture_sources import open_source
 from proemlc_ros.cli.main import main
-from proemlc_ros.errors import BagError, DataSetError
+from proemlc_ros.cli.teach import check_port, features_file
+from proemlc_ros.demo.domain import own_domain
+from proemlc_ros.demo.teachable_table import TeachableTable
+from proemlc_ros.errors import BagError, DataSetError, DemoError, ParameterError
 
 COLOURS = {'red': (0, 0, 255), 'green': (0, 255, 0), 'blue': (255, 0, 0)}
 
@@ -140,3 +145,49 @@ def test_numbers_in_names_are_numbers(tmp_path):
     names = [tmp_path / name for name in ('a10.png', 'a9.png', 'A8.png')]
     assert [path.name for path in sorted(names, key=natural_key)] == ['A8.png', 'a9.png',
                                                                      'a10.png']
+
+
+def test_features_of_a_taught_folder_stay(tmp_path):
+    first = features_file(tmp_path, None, '/robot/camera/compressed')
+    text = first.read_text()
+    assert 'topic: /robot/camera/compressed' in text and 'CompressedImage' in text
+    assert features_file(tmp_path, None, '') == first and first.read_text() == text
+    (tmp_path / 'model').mkdir()
+    (tmp_path / 'model' / 'journal').mkdir()
+    other = tmp_path / 'other.yaml'
+    other.write_text('/**: {}\n')
+    with pytest.raises(ParameterError, match='taught with other features'):
+        features_file(tmp_path, other, '')
+
+
+def test_taken_port_is_named():
+    with socket.socket() as taken:
+        taken.bind(('127.0.0.1', 0))
+        taken.listen()
+        with pytest.raises(ParameterError, match='is taken.*--port'):
+            check_port(taken.getsockname()[1])
+
+
+def test_things_stay_on_the_table_and_no_two_pictures_are_the_same():
+    table = TeachableTable()
+    table.show(['cup'])
+    one, two = table.read(0), table.read(1)
+    assert not np.array_equal(one, two) and np.abs(one.astype(int) - two).mean() < 15
+    table.show([])
+    empty = table.read(2)
+    reds = [(picture[..., 0].astype(int) - picture[..., 1] > 90).sum() for picture in (one, empty)]
+    assert reds[0] > 300 > 30 > reds[1]
+    with pytest.raises(DemoError, match='there is no whale here'):
+        table.show(['whale'])
+
+
+def test_domain_of_ones_own(monkeypatch):
+    monkeypatch.delenv('ROS_DOMAIN_ID', raising=False)
+    with own_domain() as first:
+        assert os.environ['ROS_DOMAIN_ID'] == str(first)
+        monkeypatch.delenv('ROS_DOMAIN_ID')
+        with own_domain() as second:
+            assert second != first
+        monkeypatch.setenv('ROS_DOMAIN_ID', '5')
+        with own_domain() as chosen:
+            assert chosen == 5

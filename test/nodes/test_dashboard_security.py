@@ -123,13 +123,13 @@ def test_page_survives_values_that_are_not_finite_and_damaged_pictures(
             page.page.wait_for_timeout(50)
 
     shown(5, 0.75, 0.5)
-    page.expect('#label-list .facts', '0.75')
+    page.expect('#label-list .facts', '88 %')
     for stamp, value in ((6, math.nan), (7, math.inf), (8, -math.inf)):
         shown(stamp, value, value)
         page.expect('#novelty', '–')
     shown(9, 0.25, 0.5)
-    page.expect('#label-list .facts', '0.25')
-    page.expect('#novelty', '0.50')
+    page.expect('#label-list .facts', '6[23] %')
+    page.expect('#novelty', 'partly new')
     assert page.errors == []
     node.destroy_node()
     assert dashboard.stop(signal.SIGINT, DEADLINE) == 0

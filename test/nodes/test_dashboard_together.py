@@ -75,7 +75,7 @@ def test_two_operators_see_each_others_changes(browser, stand):
     ann.expect('#message', 'cups: renamed or removed meanwhile')  # or it would come back
     ann.page.keyboard.press('Escape')
 
-    ben.expect('#queries', 'Answer')
+    ben.expect('#queries', 'Other')
     ann.page.locator('#queries .answer').first.click()
     ann.expect('#view-title', 'The robot asks about')
     ann.row('cup').click()
@@ -167,7 +167,7 @@ def test_latency_from_press_to_changed_prediction(browser, stand, measured):
 # Says the contrary of what is predicted, and waits until the page shows another score.
 PRESS_AND_WAIT = """async () => {
   const row = document.querySelector('.label-row');
-  const score = () => parseFloat(row.querySelector('.facts').textContent);
+  const score = () => 2 * parseFloat(row.dataset.share) - 1;
   const before = score();
   const message = document.getElementById('message');
   message.textContent = '';

@@ -4,11 +4,12 @@
 
 import signal
 import socket
+from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
 import pytest
-from dashboard_stand import Page
+from dashboard_stand import Page, wait_until
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
@@ -62,7 +63,7 @@ def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
     write_pictures(tmp_path / 'pictures')
     port = free_port()
     command = ('proemlc', 'teach', '--images', tmp_path / 'pictures', '--port', port,
-               '--folder', tmp_path / 'taught', '--rate', RATE)
+               '--folder', tmp_path / 'taught', '--rate', RATE, '--hand-made')
     teach = start_process(*command)
     address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
     assert str(tmp_path / 'taught' / 'model') in teach.output
@@ -86,15 +87,16 @@ def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
 
 def open_page(browser, address):
     """Open the page as soon as it is there; the address is printed before the nodes are up."""
-    from playwright.sync_api import Error
-    while True:
-        try:
-            page = Page(browser, address)
-            break
-        except Error as error:
-            assert 'ERR_CONNECTION_REFUSED' in str(error)
+    place = urlsplit(address)
+    wait_until(lambda: accepts(place.hostname, place.port), f'the page at {address}')
+    page = Page(browser, address)
     page.page.wait_for_selector('#source:not([hidden])')
     return page.ready()
+
+
+def accepts(host, port):
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
 
 
 def seek(page, position, shown=None):
@@ -143,7 +145,8 @@ def check_journal(folder):
 
 def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_path):
     port = free_port()
-    teach = start_process('proemlc', 'teach', '--port', port, '--folder', tmp_path / 'taught')
+    teach = start_process('proemlc', 'teach', '--port', port, '--hand-made', '--folder',
+                          tmp_path / 'taught')
     page = open_page(browser, teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1])
     assert page.names() == []  # nothing was taught beforehand
     things = page.page.locator('#source .things button')

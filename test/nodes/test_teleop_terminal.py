@@ -152,7 +152,7 @@ def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, t
 
 @pytest.mark.slow
 def test_queries_are_answered(terminal, stand):
-    terminal.wait_for(r'the robot asks \(\d+\): what is this\?')
+    terminal.wait_for(r'the robot asks \(\d+\): what is new here\?')
     terminal.send('a')
     terminal.wait_for('ASKED')
     terminal.send('ncup\r\r')
@@ -185,7 +185,7 @@ def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
     terminal.wait_for('connected')
     terminal.send('\r')
     terminal.wait_for('learnt: cup')
-    terminal.wait_for(' 1 samples')
+    terminal.wait_for(' 1 sample ')
     assert_learnt_what_was_shown(stand)
 
 

@@ -28,7 +28,7 @@ from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer, point_of_layer
 from proemlc_ros.core.selection.near_copies import find_bursts
-from proemlc_ros.core.selection.result import Point
+from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
 from proemlc_ros.core.unlearning import checksums_of_rows
 from proemlc_ros.errors import EmptyInputError
@@ -50,6 +50,7 @@ class RenewalPlan(NamedTuple):
         point: its errors with each burst left out.
         samples: the bursts.
         names: of the labels, in the order of their columns.
+        selection: all that was tried.
     """
 
     options: Options
@@ -57,6 +58,7 @@ class RenewalPlan(NamedTuple):
     point: Point
     samples: LabelledSamples
     names: tuple[str, ...]
+    selection: Selection
 
     def point_of(self, learner: Learner) -> Point:
         """Return the errors of another model on the same bursts, with each of them left out."""
@@ -99,14 +101,16 @@ def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options 
         raise EmptyInputError('no sample shows a label; a renewal needs labels to compare '
                               'settings by')
     kept = kept or Options()
-    samples = _bursts(rows, annotations, names, kept.seed)
+    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names, kept.seed)
     sizes = [size for size in SIZES if size <= most] or [most]
-    best = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES).best
-    options = replace(best, width=None, warmup=1,
+    selection = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES)
+    options = replace(selection.best, width=None,
                       **{name: getattr(kept, name) for name in KEPT})
+    samples = replace(samples, rows=samples.rows.astype(options.dtype, copy=False))
     order = spread_centres(samples.rows, options.scaling, options.hidden_size, options.seed)
     layer = make_layer(options, rows.shape[1], samples.rows, order)
-    return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names)
+    return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names,
+                       selection)
 
 
 def _bursts(rows: Rows, annotations: Sequence[SampleLabels], names: Sequence[str],

@@ -42,7 +42,7 @@ def picture_lines(picture: CameraPicture, rows: int, columns: int, glyphs: Glyph
         return [[('plain', ' ' + ''.join(SHADES[value * len(SHADES) // 256] for value in row))]
                 for row in small.tolist()]
     small = cv2.resize(pixels, (width, 2 * rows), interpolation=cv2.INTER_AREA)
-    codes = terminal_colours(small[..., ::-1])
+    codes = terminal_colours(np.asarray(small[..., ::-1], np.uint8))
     return [_line(codes[2 * row], codes[2 * row + 1]) for row in range(rows)]
 
 

@@ -96,7 +96,7 @@ export function teachNone() {
 export async function teach(prediction, labels, absent, complete = restAbsent() && !absent.length, extra = {}) {
   const held = state.held;
   // Pressed twice in a hurry must not teach the same vector twice.
-  if (sending.has(prediction.stamp)) return null;
+  if (sending.has(prediction.stamp)) return { done: true, skipped: true };
   sending.add(prediction.stamp);
   const about = prediction.region ? { region: prediction.region } : {};
   const answer = await ask('annotate', { stamp: prediction.stamp, labels, absent, complete, ...about, ...extra });
