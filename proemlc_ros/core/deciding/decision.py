@@ -145,7 +145,8 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
     scores = np.where(alone, -np.inf, evidence.scores)
     empty = _weight_of_empty(calibration, scores, evidence)
     exclusive = bool(((evidence.targets > 0).sum(axis=1) <= 1).all())
-    at_least = int(empty < _RARE)
+    # The expected F1 weighs for each sample whether it shows none, unless that never happens.
+    at_least = int(empty == 0.0 if rule == 'expected_f1' else empty < _RARE)
     prior = Decision(rule, EVEN, at_least, empty, exclusive, _tolerance(len(scores)), calibration)
     if rule in BY_PROBABILITY:
         return prior
