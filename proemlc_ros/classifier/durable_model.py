@@ -62,8 +62,7 @@ class DurableModel:
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
         # What could not be journalled when the node started, and has to be before anything else.
-        self.reset_is_due = False
-        self.first_file = ''
+        self.reset_is_due, self.first_file = False, ''
         self.clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
@@ -104,8 +103,8 @@ class DurableModel:
                 if accepted and failure is not None:
                     raise failure
                 references = [item.request.reference if item.request else '' for item in accepted]
-                numbers = iter(self.journal.append(
-                    accepted, references, [*map(self.pictures.find, accepted)]))
+                pictures = [*map(self.pictures.find, accepted)] if self.pictures.active else None
+                numbers = iter(self.journal.append(accepted, references, pictures))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             results: list[Learnt | ProEMLCError] = []
@@ -114,7 +113,8 @@ class DurableModel:
                     results.append(item)
                     continue
                 self.position = next(numbers)
-                self.pictures.settle(self.position, item)
+                if pictures:
+                    self.pictures.settle(self.position, item)
                 try:
                     introduced = self.model.learn(self.position, item)
                 except ProEMLCError as error:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
 
 # Samples whose hidden rows are worked out together.
-CHUNK = 4 * BLOCK
+CHUNK = 8 * BLOCK
 
 
 class LearntSamples(NamedTuple):
@@ -111,6 +111,9 @@ def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleL
 
 def _runs(annotations: list[SampleLabels]) -> Iterator[tuple[int, int, bool]]:
     """Yield stretches of complete and of incomplete annotations: start, stop, complete."""
+    if all({annotation.complete for annotation in annotations}):
+        yield 0, len(annotations), True
+        return
     start = 0
     for stop in range(1, len(annotations) + 1):
         if stop == len(annotations) or annotations[stop].complete != annotations[start].complete:
@@ -135,7 +138,9 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                   checksums: list[int], recorder: PrequentialRecorder | None,
                   savepoint: _Savepoint) -> None:
     """Learn complete samples in blocks."""
-    names = dict.fromkeys(name for annotation in annotations for name in annotation.present)
+    # In a stream many annotations are equal.
+    names = dict.fromkeys(name for annotation in dict.fromkeys(annotations)
+                          for name in annotation.present)
     known = len(learner.labels)
     hidden_sum = np.zeros_like(learner.last_sum)
     chunks = list(_chunks(learner, rows.shape[0], recorder is not None))

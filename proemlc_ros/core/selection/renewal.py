@@ -101,11 +101,12 @@ def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options 
         raise EmptyInputError('no sample shows a label; a renewal needs labels to compare '
                               'settings by')
     kept = kept or Options()
-    samples = _bursts(rows, annotations, names, kept.seed)
+    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names, kept.seed)
     sizes = [size for size in SIZES if size <= most] or [most]
     selection = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES)
     options = replace(selection.best, width=None,
                       **{name: getattr(kept, name) for name in KEPT})
+    samples = replace(samples, rows=samples.rows.astype(options.dtype, copy=False))
     order = spread_centres(samples.rows, options.scaling, options.hidden_size, options.seed)
     layer = make_layer(options, rows.shape[1], samples.rows, order)
     return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names,
