@@ -9,8 +9,8 @@ Run:  ./proemlc run python benchmarks/renewed_node.py [--folds N] [--sets scene,
 Every training sample is an annotation that a durable model learns with its journal, as in the
 node. Whenever the node's policy says so (30 samples, then each doubling), the task of the
 renewal process is done and its model swapped in. Beside it: default settings without renewal, and
-the settings that model selection finds with the whole training fold at hand. The folds are those of
-`proemlc paper`. Reads the data sets from $PROEMLC_DATA/datasets (default ../shared/datasets).
+the settings that model selection finds with the whole training fold at hand. The folds are those
+of `proemlc paper`. Reads the data sets from $PROEMLC_DATA/datasets (default ../shared/datasets).
 """
 
 from __future__ import annotations

@@ -168,7 +168,8 @@ def rows_of(samples: Samples, train: np.ndarray, test: np.ndarray,
         random = np.random.default_rng(seed)
         came = stream(known, random)
         # What stood still is part of these samples; copies are not.
-        alike = known if len(came.X) != len(known.X) else came.part(random.permutation(len(came.X)))
+        alike = (known if len(came.X) != len(known.X)
+                 else came.part(random.permutation(len(came.X))))
         found[name] = [errors(default_model(came), unknown), errors(renewed_model(came), unknown),
                        errors(renewed_model(alike), unknown)]
     known, unknown = samples.part(train), samples.part(test)

@@ -62,8 +62,7 @@ class DurableModel:
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
         # What could not be journalled when the node started, and has to be before anything else.
-        self.reset_is_due = False
-        self.first_file = ''
+        self.reset_is_due, self.first_file = False, ''
         self.clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
