@@ -6,9 +6,9 @@ Camera to prediction over DDS with deep features, beside the bare network on one
 Run:  ./proemlc run python benchmarks/deep_chain.py [--rounds N]
 
 The installed network (proemlc backbone install) runs on one thread: alone, in a loop on a picture
-that is ready for it; and in the feature node, whose vectors a taught classifier node predicts, with
-two pictures on their way. Both in turns, so that the load of the machine meets both alike. The
-processor time does not depend on that load.
+that is ready for it; and in the feature node, whose vectors a taught classifier node predicts,
+with two pictures on their way. Both in turns, so that the load of the machine meets both alike.
+The processor time does not depend on that load.
 """
 
 from __future__ import annotations

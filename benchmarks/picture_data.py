@@ -142,8 +142,8 @@ def shuffled(_: Pictures, samples: Indices, random: np.random.Generator) -> Indi
 
 def in_bursts(pictures: Pictures, samples: Indices, random: np.random.Generator) -> Indices:
     """Return samples as a person teaches: object by object, near-copies one after the other."""
-    names = random.permutation(sorted({pictures.labels[place] for place in samples}))
-    turn = {tuple(name): number for number, name in enumerate(names.tolist())}
+    names = sorted({pictures.labels[place] for place in samples})
+    turn = dict(zip(names, random.permutation(len(names)).tolist(), strict=True))
     return np.array(sorted(samples, key=lambda place: (
         turn[pictures.labels[place]], pictures.copies[place], place)))
 

@@ -43,8 +43,8 @@ def main():
         start_nodes(options, processes)
         for _ in processes.lines('demo_operator'):
             pass
-        take(f'http://127.0.0.1:{options.port}/', folder)
-        take_terminal(folder / 'terminal.svg')
+        classifier = take(f'http://127.0.0.1:{options.port}/', folder)
+        take_terminal(folder / 'terminal.svg', classifier)
 
 
 def free_port():
@@ -71,17 +71,30 @@ def take(address, folder):
             page.evaluate('scrollTo(0, 0)')
             page.wait_for_timeout(1500)
             if held:
-                page.click('#hold')
+                hold_something_seen(page)
                 page.locator('.label-row.seen').first.click()
                 page.locator('.label-row:not(.seen)').first.dblclick()
                 page.evaluate('scrollTo(0, 0)')
                 page.wait_for_timeout(300)
+            classifier = page.text_content('#classifier')
             page.screenshot(path=folder / f'{name}.jpg', quality=82)
             page.close()
         browser.close()
+    return classifier
 
 
-def take_terminal(path, rows=24, columns=80):
+def hold_something_seen(page):
+    """Hold a picture in which one of the labels on the screen is predicted."""
+    while True:
+        page.click('#hold')
+        page.wait_for_timeout(300)
+        if page.locator('.label-row.seen').count():
+            return
+        page.click('#hold')
+        page.wait_for_timeout(300)
+
+
+def take_terminal(path, classifier, rows=24, columns=80):
     """Draw a terminal of 80 x 24 with teleop in it, frozen and marked."""
     import pexpect
     import pyte
@@ -89,7 +102,8 @@ def take_terminal(path, rows=24, columns=80):
     screen = pyte.Screen(columns, rows)
     stream = pyte.ByteStream(screen)
     child = pexpect.spawn(
-        sys.executable, ['-m', 'proemlc_ros.nodes.teleop_node'], dimensions=(rows, columns),
+        sys.executable, ['-m', 'proemlc_ros.nodes.teleop_node', '--ros-args', '-p',
+                         f'classifier:={classifier}'], dimensions=(rows, columns),
         env={**os.environ, 'TERM': 'xterm-256color', 'LC_ALL': 'C.UTF-8'})
 
     def read_until(found, seconds):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proemlc_ros.classifier.detections import Detection, confidences_of
+from proemlc_ros.classifier.detections import Detection, even_confidences_of
 from proemlc_ros.classifier.records import (
     WHOLE,
     Annotation,
@@ -261,7 +261,7 @@ def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
 def vision_message(factory: MessageFactory, header: Any, prediction: VersionedPrediction) -> Any:
     """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1."""
     found = prediction.classification
-    values = confidences_of(found).values
+    values = even_confidences_of(found)
     return factory.new(VISION_TYPE, header=header, results=[
         factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(values[column]))
         for column in np.argsort(-values, kind='stable')])

@@ -267,6 +267,9 @@ def _sensor_reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) 
         except BadSensorDataError as error:
             rejects[error.cause] += 1
             return []
+        finally:
+            if pipeline.regions.most:
+                rejects.update(pipeline.regions.new_rejects())
         return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor,
                               region=one.region, region_count=one.region_count)
                 for one in found]

@@ -247,5 +247,5 @@ class Classifier(ModelChanges):
         if error is not None:
             self.statistics.reject(cause_of(error))
             return
-        self.queries.settle(future.result().annotation.stamp)
+        self.queries.learnt(future.result().annotation)
         self.snapshots.consider()

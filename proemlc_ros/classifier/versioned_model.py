@@ -111,7 +111,8 @@ class VersionedModel:
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
-        self.learner = self.fitted(self.learner, annotation.extractor)
+        if self.learner.width is None:
+            self.learner = self.fitted(self.learner, annotation.extractor)
         known = self.learner.labels
         features = annotation.matched_features
         found = self.learner.classify(features)

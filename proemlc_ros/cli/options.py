@@ -106,7 +106,7 @@ def parse_settings(text: str) -> dict[str, Any]:
     {'hidden_size': 1000, 'bias': True}
 
     """
-    known = {one.name for one in fields(Options)}
+    known = {one.name: one.default for one in fields(Options)}
     settings = {}
     for part in text.split(','):
         name, equals, value = (piece.strip() for piece in part.partition('='))
@@ -114,7 +114,8 @@ def parse_settings(text: str) -> dict[str, Any]:
             raise ParameterError(
                 f'{part!r} is not a setting; expected NAME=VALUE with one of: '
                 f'{", ".join(sorted(known))}')
-        settings[name] = _value(value)
+        # A name such as "none" is a word of its own there.
+        settings[name] = value if isinstance(known[name], str) else _value(value)
     return settings
 
 

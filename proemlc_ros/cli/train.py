@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
     if args.engine != 'dask' and (args.scheduler or args.workers):
         raise ParameterError('--scheduler and --workers need --engine dask')
     # Workers on other machines do not share the folder in which this command was started.
-    bags = bag_set(args, [bag.resolve() for bag in args.bags])
+    bags = bag_set(args, [bag.resolve() for bag in args.bags], args.engine == 'local')
     if args.select:
         return _train_selected(args, bags, settings)
-    with ProgressBar(2 * len(bags.paths), 'bags') as bar:
+    with ProgressBar(len(bags.paths), 'bags') as bar:
         backend = LocalBackend(bar.advance) if args.engine == 'local' else DaskBackend(
             args.scheduler, args.workers or WORKERS, bar.advance)
         try:

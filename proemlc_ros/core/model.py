@@ -164,11 +164,7 @@ class ProEMLC(ModelReader):
             self._state.calibrate(rows, annotations)
 
     def fit_decision(self) -> None:
-        """Fit probabilities and decision to the samples that are kept for it, now.
-
-        That happens by itself as samples come: to each of the first, then whenever a quarter more
-        have come. The result does not depend on their order.
-        """
+        """Fit probabilities and decision to the samples kept for it; else done at times."""
         with self._lock:
             learner = self._state.learner
             if learner is not None:

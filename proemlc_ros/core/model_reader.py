@@ -21,7 +21,7 @@ from proemlc_ros.core.prediction import (
     choose,
     choose_rows,
     classify,
-    known_of_rows,
+    novelty_of_rows,
     probabilities_of,
 )
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
@@ -93,8 +93,7 @@ class ModelReader:
             learner = self._state.learner
             if learner is None:
                 return np.ones(rows.shape[0], self.options.dtype)
-            known = known_of_rows(learner, learner.layer.rows(rows))
-            return np.asarray(1.0 - known, self.options.dtype)
+            return novelty_of_rows(learner, learner.layer.rows(rows)).astype(self.options.dtype)
 
     def classify(self, x: object) -> Classification:
         """Return labels, scores, probabilities and novelty of one sample (width,), in one pass."""

@@ -17,7 +17,8 @@ from proemlc_ros.core.solving.blas import Array
 if TYPE_CHECKING:
     from proemlc_ros.core.cached_sample import CachedSample
     from proemlc_ros.core.learner import Learner
-    from proemlc_ros.core.learning import AppliedDecisions, LearntSamples
+    from proemlc_ros.core.learning import AppliedDecisions
+    from proemlc_ros.core.learnt_block import LearntSamples
 
 
 class Classification(NamedTuple):
@@ -69,7 +70,8 @@ def classify(learner: Learner, sample: CachedSample) -> Classification:
     usable = outputs[1:] + learner.labels.handicap
     decision = learner.decision
     probabilities = decision.probabilities(usable, known)
-    found = Classification((), outputs[1:].copy(), 1.0 - known, tuple(learner.labels.names),
+    novelty = float(decision.novelty(probabilities, known))
+    found = Classification((), outputs[1:].copy(), novelty, tuple(learner.labels.names),
                            decision.threshold, decision.at_least,
                            probabilities.astype(np.float32), decision.by_probability)
     return found.decided(decision.columns(usable, probabilities), decision.threshold)
@@ -100,6 +102,14 @@ def known_of_rows(learner: Learner, hidden: Array) -> Array:
     leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
     return known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
                         learner.layer.masses(hidden), learner.options.ridge, learner.usual_mass)
+
+
+def novelty_of_rows(learner: Learner, hidden: Array) -> Array:
+    """Return how new each hidden row is, from 0 to 1."""
+    known = known_of_rows(learner, hidden)
+    scores = learner.ridge.outputs_of_rows(hidden)[:, 1:] + learner.labels.handicap
+    decision = learner.decision
+    return decision.novelty(decision.probabilities(scores, known), known)
 
 
 def probabilities_of(learner: Learner, hidden: Array) -> Array:
@@ -178,6 +188,7 @@ class PrequentialRecorder:
         """
         known = _known_of_block(learner, learnt)
         scores = learnt.scores[:, 1:] + applied.handicaps
+        novelty = np.empty(len(scores))
         places = [place for place, _ in applied.held] + [len(scores)]
         for (start, decision), stop in zip(applied.held, places[1:]):
             part = slice(start, stop)
@@ -186,8 +197,9 @@ class PrequentialRecorder:
             values = probabilities if decision.by_probability else scores[part]
             self._labels += _names_of(learner.labels.names, chosen, values)
             self._probabilities.append(probabilities)
+            novelty[part] = decision.novelty(probabilities, known[part])
         self._outputs.append(learnt.scores)
-        self._novelty.append(1.0 - known)
+        self._novelty.append(novelty)
 
     def record_nothing(self, known: int) -> None:
         """Add the empty prediction of a model that has learnt nothing."""

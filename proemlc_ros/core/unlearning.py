@@ -120,8 +120,10 @@ def labelled_checksums(learner: Learner | PartialSums, rows: Rows,
                        annotations: list[SampleLabels]) -> list[int]:
     """Return the checksum of each row with its labels."""
     plain = checksums_of_rows(rows, [annotation.complete for annotation in annotations])
-    totals = {annotation: learner.tokens.total(annotation) for annotation in set(annotations)}
-    return [labelled(checksum, totals[annotation])
+    # In a stream many annotations are equal.
+    totals = {annotation: learner.tokens.total(annotation)
+              for annotation in dict.fromkeys(annotations)}
+    return [(checksum + totals[annotation]) & _CHECKSUMS
             for checksum, annotation in zip(plain, annotations)]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,8 @@ def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """
     model = ProEMLC(**settings)
     for path in bags.paths:
-        for block in _steps(bags, path, model).annotation_blocks():
+        # For the first samples alone, a second process is not worth its start.
+        for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
             model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
                 return model.empty_copy()
@@ -147,4 +148,4 @@ def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
 
 
 def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:
-    return BagSteps(bags, path, AnnotationStream(bags.rules, model))
+    return bags.steps(path, AnnotationStream(bags.rules, model), needs_annotations=False)

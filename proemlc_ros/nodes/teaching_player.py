@@ -37,7 +37,7 @@ from proemlc_ros.srv import (
 ANSWER_TIMEOUT = 120.0
 # Vectors kept for annotations to come, as in the classifier.
 MAX_VECTORS = 1000
-_SERVICES: dict[str, type] = {
+_SERVICES: dict[str, Any] = {
     'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'rename_label': RenameLabel,
     'remove_label': RemoveLabel, 'load_model': LoadModel, 'change_samples': ChangeSamples,
     'merge_labels': MergeLabels, 'redo_change': UndoChange}

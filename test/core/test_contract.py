@@ -72,14 +72,14 @@ def test_many_equal_one_by_one(fresh):
     many.learn(X, ANNOTATIONS)
     for x, annotation in zip(X, ANNOTATIONS):
         one.learn(x, annotation)
+    one.fit_decision()  # A stream is fitted again whenever a quarter more samples have come.
+    many.fit_decision()
     np.testing.assert_allclose(many.scores(X), one.scores(X), atol=tolerance(one))
     assert many.labels == one.labels and many.counts == one.counts
     np.testing.assert_allclose(
         [one.classify(x).scores for x in X], many.scores(X), atol=tolerance(one))
     np.testing.assert_allclose(
         [one.classify(x).novelty for x in X], many.novelty(X), atol=tolerance(one))
-    one.fit_decision()  # A stream is fitted again whenever a quarter more samples have come.
-    many.fit_decision()
     if one.options.dtype == 'float64':
         assert [one.classify(x).labels for x in X] == one.predict(X) == many.predict(X)
 

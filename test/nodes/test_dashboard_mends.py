@@ -136,7 +136,9 @@ def small_screens(page):
     widths = page.page.evaluate("[...document.querySelectorAll('.teach button')]"
                                 '.map(button => button.getBoundingClientRect())'
                                 '.map(box => [Math.round(box.width), Math.round(box.top)])')
-    assert len({tuple(width) for width in widths}) == 1, widths
+    undo = widths[-1]
+    assert undo[0] <= min(width for width, _ in widths) + 1, widths
+    assert {top for _, top in widths} == {undo[1]}, widths
     page.page.set_viewport_size({'width': 1366, 'height': 768})
     page.page.evaluate('scrollTo(0, 0)')
     page.page.keyboard.press('n')
@@ -211,9 +213,7 @@ def predicted_labels_that_do_not_fit_are_counted(page, names):
       change('prediction');
     }""", names)
     page.expect('#sees-more', r'^\+[0-9]+$')
-    page.page.click('#sees-more')
-    page.expect('#message', 'Predicted: thing 0, .*thing 11')
-    page.page.keyboard.press('Escape')
+    assert page.page.get_attribute('#sees-more', 'aria-label').endswith('thing 10, thing 11')
 
 
 def test_questions_lost_streams_and_a_restart(page, stand):

@@ -61,7 +61,8 @@ def correct_in_the_gallery(page):
     cards = page.page.locator('#gallery .sample')
     wait_until(lambda: cards.count() == 5, 'five samples')
     page.page.wait_for_function(  # Their pictures are those of the journal.
-        "() => [...document.querySelectorAll('#gallery img')].filter(i => i.naturalWidth).length >= 4")
+        "() => [...document.querySelectorAll('#gallery img')].filter(i => i.naturalWidth).length"
+        ' >= 4')
     page.page.select_option('#gallery-who', '=Bob')
     page.expect('#gallery-count', '^1$')
     page.page.select_option('#gallery-who', '')

@@ -33,6 +33,7 @@ for folder in ('', 'nodes'):
 from classifier_partner import LATCHED, ClassifierPartner, annotation, values_of
 from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet, ModelEvent, Prediction
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros_process import RosProcess
 
 from proemlc_ros.bags.message_types import RosbagsMessages
@@ -42,6 +43,7 @@ TOPICS = {'features': FeatureVector, 'annotations': LabelAnnotation, 'learnt': L
           'events': ModelEvent, 'predictions': Prediction, 'labels': LabelSet}
 SETTINGS = ('hidden_size:=40', 'activation:=relu', 'scaling:=none', 'ridge:=0.5',
             'query_rate:=0.0')
+BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 NAMES = ('cup', 'plate', 'fork', 'spoon')
 
 
@@ -61,8 +63,9 @@ class Recorder:
 
             def write(data: bytes, connection: Any = connection) -> None:
                 self._writer.write(connection, time.time_ns(), bytes(data))
-            self._node.create_subscription(kind, f'/proemlc/{name}', write,
-                                           LATCHED if name == 'labels' else 1000, raw=True)
+            # As rosbag2 does: what the publishers offer.
+            qos = {'labels': LATCHED, 'features': BEST_EFFORT}.get(name, 1000)
+            self._node.create_subscription(kind, f'/proemlc/{name}', write, qos, raw=True)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin)
         self._thread.start()

@@ -35,6 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ros_process import RosProcess
 
+from proemlc_ros.core import ProEMLC
+
 ROBOTS = ('robot1', 'robot2')
 WIDTH, HEIGHT, RATE = 640, 480, 15.0
 # The number of a picture is painted as black and white fields, the robot as one more.
@@ -196,8 +198,8 @@ def main() -> None:
         for name, counts in zip(ROBOTS, run(arguments.seconds, Path(folder), context),
                                 strict=True):
             print(f'{name}: {dict(counts)}', flush=True)
-        journals = {name: list(Path(folder, name).glob('*.npz')) for name in ROBOTS}
-        print('taught:', {name: bool(files) for name, files in journals.items()})
+        print('labels:', {name: ProEMLC.load(Path(folder, name, 'snapshot.npz')).labels
+                          for name in ROBOTS})
     context.shutdown()
 
 

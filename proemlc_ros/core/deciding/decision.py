@@ -21,6 +21,8 @@ EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
 _LOSS, _EARLY_LOSS = 0.07, 0.2
+# An input known less than this share of what learnt samples are is unlike them.
+_UNUSUAL = 0.5
 # Samples without labels are an exception where they are rarer than this share of what independent
 # labels would leave without one.
 _RARE = 0.5
@@ -70,6 +72,21 @@ class Decision(NamedTuple):
         if self.rule == 'probable' or not scores.shape[1]:
             return decide(probabilities, EVEN, self.at_least) & (probabilities > 0.0)
         return best_sets(probabilities, self.empty, self.exclusive, self.tolerance)
+
+    def novelty(self, probabilities: Array, known: Array | float) -> Array:
+        """Return how new samples are, 0 to 1, for probabilities (labels,) or (n, labels).
+
+        Something is familiar that the neurons have met and that a label accounts for. Where
+        samples without labels are normal, that none accounts for it tells nothing.
+
+        known: how well known the inputs are, by their leverage.
+        """
+        best = (probabilities.max(axis=-1) if probabilities.shape[-1]
+                else np.zeros(probabilities.shape[:-1]))
+        explained = 1.0 - (1.0 - best) * (1.0 - self.empty)
+        usual = _UNUSUAL * max(self.calibration.usual, 1e-9)
+        novelty: Array = 1.0 - explained * np.minimum(np.divide(known, usual), 1.0)
+        return novelty
 
     def columns(self, scores: Array, probabilities: Array) -> list[int]:
         """Return the predicted labels of one sample (labels,), best first."""

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from proemlc_ros.core.layer import make_layer, restore_layer
+from proemlc_ros.core.layer.laplacian import plain_differences
 from proemlc_ros.core.layer.neurons import FUNCTIONS
-from proemlc_ros.core.layer.radial import plain_differences
 from proemlc_ros.core.options import ACTIVATIONS, Options
 
 X, _ = samples(60, width=9)
