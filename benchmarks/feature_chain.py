@@ -79,6 +79,21 @@ class Camera(Node):
             rclpy.spin_once(self, timeout_sec=0.05)
         return time.perf_counter() - start
 
+    def send_window(self, in_flight: int, patience: float = 2.0) -> int:
+        """Send images until one more is answered; return how many were answered meanwhile."""
+        answered = self._newest
+        while self.sent - self._newest < in_flight:
+            self.sent += 1
+            self._image.header.stamp.sec = self.sent
+            self._publisher.publish(self._image)
+        deadline = time.perf_counter() + patience
+        while self._newest == answered and time.perf_counter() < deadline:
+            rclpy.spin_once(self, timeout_sec=0.05)
+        if self._newest == answered:
+            self._newest = self.sent  # lost; go on
+            return 0
+        return self._newest - answered
+
     def measure(self, seconds: float) -> tuple[float, float]:
         """Return images per second, one in flight, and the median round trip in seconds."""
         deadline = time.monotonic() + 60

@@ -81,11 +81,12 @@ def run(data: DataSet, train: np.ndarray, test: np.ndarray, known: float,
 
 def annotation(data: DataSet, row: int, known: np.ndarray) -> SampleLabels:
     """Return what is known of one sample."""
+    told = [(name, shown) for name, shown, sure in zip(data.label_names, data.Y[row], known)
+            if sure]
+    present = tuple(name for name, shown in told if shown)
     if known.all():
-        return SampleLabels(tuple(name for name, shown in zip(data.label_names, data.Y[row]) if shown))
-    told = [(name, shown) for name, shown, sure in zip(data.label_names, data.Y[row], known) if sure]
-    return SampleLabels(tuple(name for name, shown in told if shown),
-                        tuple(name for name, shown in told if not shown), False)
+        return SampleLabels(present)
+    return SampleLabels(present, tuple(name for name, shown in told if not shown), False)
 
 
 def largest_error(model: ProEMLC, X: np.ndarray, annotations: list[SampleLabels]) -> float:

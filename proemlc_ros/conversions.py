@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proemlc_ros.classifier.detections import Detection, confidences_of
+from proemlc_ros.classifier.detections import Detection, even_confidences_of
 from proemlc_ros.classifier.records import (
     WHOLE,
     Annotation,
@@ -42,7 +42,7 @@ QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
 REGION_TYPE = 'proemlc_ros/msg/Region'
 VISION_TYPE = 'vision_msgs/msg/Classification'
 # Value of Prediction.decided_by.
-BY_PROBABILITY = 1
+BY_SCORE, BY_PROBABILITY = 0, 1
 HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
 DETECTIONS_TYPE = 'vision_msgs/msg/Detection2DArray'
 LABEL_INFO_TYPE = 'vision_msgs/msg/LabelInfo'
@@ -216,8 +216,8 @@ def prediction_message(factory: MessageFactory, header: Any, vector: StampedVect
         novelty=float(found.novelty),
         label_set_version=prediction.version,
         threshold=float(found.threshold),
-        probabilities=factory.floats(()),
-        decided_by=0,
+        probabilities=factory.floats(found.probabilities),
+        decided_by=BY_PROBABILITY if found.by_probability else BY_SCORE,
         region=region_message(factory, vector.region),
         region_count=vector.region_count,
         source_topic=vector.source_topic,
@@ -261,7 +261,7 @@ def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
 def vision_message(factory: MessageFactory, header: Any, prediction: VersionedPrediction) -> Any:
     """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1."""
     found = prediction.classification
-    values = confidences_of(found).values
+    values = even_confidences_of(found)
     return factory.new(VISION_TYPE, header=header, results=[
         factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(values[column]))
         for column in np.argsort(-values, kind='stable')])

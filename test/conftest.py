@@ -20,6 +20,14 @@ collect_ignore_glob = ['*conftest.py']
 DOMAINS = range(1, 102)
 
 
+@pytest.fixture(autouse=True, scope='session')
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the networks that the user has installed out of the tests, and theirs out of home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('XDG_DATA_HOME', str(tmp_path_factory.mktemp('data')))
+        yield
+
+
 @pytest.fixture
 def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Give the test a ROS domain that no other test on this machine uses, on loopback only.

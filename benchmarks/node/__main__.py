@@ -15,6 +15,7 @@ import os
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 from reliability import reliability
+from renewal import renewal
 from round_trips import round_trips
 from start_up import start_up
 from stream import stream
@@ -27,7 +28,8 @@ def main() -> None:
     parser.add_argument('--seconds', type=float, default=60.0, help='length of the stream')
     parser.add_argument('--starts', type=int, default=7, help='starts of each node')
     parser.add_argument('--activation', default='laplacian', help='of the hidden neurons')
-    parser.add_argument('--only', choices=('round-trips', 'reliability', 'stream', 'start-up'))
+    parser.add_argument('--only', choices=('round-trips', 'reliability', 'stream', 'start-up',
+                                           'renewal'))
     arguments = parser.parse_args()
     if arguments.only in (None, 'start-up'):
         start_up(arguments.starts)
@@ -37,6 +39,8 @@ def main() -> None:
         reliability(arguments.rounds, arguments.activation)
     if arguments.only in (None, 'stream'):
         stream(arguments.seconds, arguments.activation)
+    if arguments.only in (None, 'renewal'):
+        renewal(arguments.rounds)
 
 
 if __name__ == '__main__':

@@ -115,15 +115,12 @@ class AppendableBag:
 
     def append(self, messages: Sequence[tuple[int, bytes]], now: int,
                references: Sequence[str] | None = None) -> list[int]:
-        """Write messages in one transaction; they are on the disk when this returns.
+        """Write messages in one transaction, and return their numbers; they are on the disk then.
 
         Args:
             messages: index of the topic and CDR bytes of each.
             now: nanoseconds since the epoch.
             references: kept with the messages, one each; None: empty ones.
-
-        Returns:
-            The messages' numbers.
 
         Raises:
             OSError, sqlite3.Error: nothing was written, unless the bag is `in_doubt`: then
@@ -182,14 +179,11 @@ class AppendableBag:
             self._last_id, self._chain = number, None
 
     def drop_oldest(self, max_bytes: int, up_to: int) -> int:
-        """Delete the oldest files while the bag is larger than it may be.
+        """Delete the oldest files while the bag is larger than it may be; return how many.
 
         Args:
             max_bytes: size that the bag may have.
             up_to: number of the last message that may go.
-
-        Returns:
-            How many files were deleted.
         """
         dropped = 0
         total = sum((self.folder / file.path).stat().st_size for file in self.files)
@@ -224,12 +218,7 @@ class AppendableBag:
     # ----- reading -----
 
     def entries(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
-        """Yield the messages with a number above `after` that prove themselves, oldest first.
-
-        Args:
-            after: number above which they are.
-            topics: numbers of the topics whose messages are wanted, from 1 on; empty: all.
-        """
+        """Yield the messages above `after` that prove themselves; of some topics, or of all."""
         for summary in self.files:
             if summary.last_id > after or summary is self._live:
                 for pair in self._pairs(summary, after, topics):

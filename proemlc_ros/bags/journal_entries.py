@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event
+from proemlc_ros.bags.entry_definitions import entry_definition
 from proemlc_ros.bags.entry_proof import Row
 from proemlc_ros.bags.journal_file import Pair
 from proemlc_ros.bags.metadata import BagTopic
@@ -69,12 +70,10 @@ class EntryCodec:
 
     def new_topics(self) -> list[BagTopic]:
         """Return the topics of a new journal."""
-        # Imported late: the library rosbags is needed for new journals alone, and takes its time.
-        from proemlc_ros.bags.message_types import definition_and_hash
         prefix = self._node_name.rstrip('/')
         topics = []
         for ending, type_name in zip(_TOPIC_ENDINGS, ENTRY_TYPES, strict=True):
-            definition, type_hash = definition_and_hash(type_name)
+            definition, type_hash = entry_definition(type_name)
             topics.append(BagTopic(f'{prefix}/{ending}', type_name, definition=definition,
                                    type_hash=type_hash))
         return topics

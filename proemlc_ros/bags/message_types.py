@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +21,8 @@ from rosbags.typesys import (
 from rosbags.typesys.store import Typestore
 
 from proemlc_ros.bags.definition_limits import DefinitionReader
+from proemlc_ros.bags.entry_definitions import message_folder
 from proemlc_ros.classifier.records import Vector
-from proemlc_ros.errors import BagError
 
 _PACKAGE = 'proemlc_ros'
 # Number of fields that our types had before the first later ones were added at their ends.
@@ -92,7 +89,7 @@ def default_typestore() -> Typestore:
     """
     store = get_typestore(Stores.ROS2_JAZZY)
     types: Typesdict = {}
-    for path in sorted(_message_folder().glob('*.msg')):
+    for path in sorted(message_folder().glob('*.msg')):
         types.update(get_types_from_msg(path.read_text('utf-8'), f'{_PACKAGE}/msg/{path.stem}'))
     store.register(types)
     return store
@@ -233,20 +230,3 @@ def _parsed(definition: MessageDefinition, name: str, limits: DefinitionReader) 
     for part in text.split(_IDL_SEPARATOR)[1:]:
         found.update(get_types_from_idl(part.partition('\n')[2]))
     return found
-
-
-def _message_folder() -> Path:
-    """Return the folder of our .msg files: that of a checkout, or the installed one."""
-    for folder in _candidates():
-        if (folder / 'LabelAnnotation.msg').is_file():
-            return folder
-    raise BagError(f'the message definitions of {_PACKAGE} are not installed; install it again')
-
-
-def _candidates() -> Iterator[Path]:
-    yield Path(__file__).resolve().parents[2] / 'msg'
-    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-    for prefix in [*filter(None, prefixes), sys.prefix]:
-        yield Path(prefix) / 'share' / _PACKAGE / 'msg'
-    # Where pip installs into a folder that is not the interpreter's own.
-    yield Path(__file__).resolve().parents[5] / 'share' / _PACKAGE / 'msg'

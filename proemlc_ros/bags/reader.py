@@ -71,6 +71,10 @@ class BagReader(AbstractContextManager['BagReader']):
         """Close the files."""
         self._stack.close()
 
+    def again(self) -> BagReader:
+        """Open the same bag a second time."""
+        return BagReader(self.path, self._best_effort)
+
     @property
     def types(self) -> Typestore:
         """Message types of the bag."""

@@ -47,11 +47,13 @@ class TopicSelection:
         features: topic of feature vectors.
         annotations: topic of annotations.
         sensors: makes the pipeline from the sensor messages of a bag to features.
+        node: full name of the classifier, of several; empty: any.
     """
 
     features: str = ''
     annotations: str = ''
     sensors: Callable[[BagReader], FeaturePipeline] | None = None
+    node: str = ''
 
 
 @dataclass
@@ -161,7 +163,8 @@ def extractor_pipeline(bag: BagReader, extractors: dict[str, str]) -> FeaturePip
 def _annotation_topics(bag: BagReader, selection: TopicSelection,
                        features: BagTopic | None) -> list[BagTopic]:
     if not selection.annotations:
-        found = bag.of_type(conversions.ANNOTATION_TYPE)
+        found = [topic for topic in bag.of_type(conversions.ANNOTATION_TYPE)
+                 if node_of(topic.name) == (selection.node or node_of(topic.name))]
         return found if features is None else _of_one_node(found, [features])
     topic = bag.topic(selection.annotations)
     if topic.type != conversions.ANNOTATION_TYPE:
@@ -264,6 +267,9 @@ def _sensor_reader(pipeline: FeaturePipeline, name: str, rejects: Counter[str]) 
         except BadSensorDataError as error:
             rejects[error.cause] += 1
             return []
+        finally:
+            if pipeline.regions.most:
+                rejects.update(pipeline.regions.new_rejects())
         return [StampedVector(one.stamp, np.asarray(one.values, np.float32), one.extractor,
                               region=one.region, region_count=one.region_count)
                 for one in found]

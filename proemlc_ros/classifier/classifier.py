@@ -9,18 +9,15 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.model_changes import ModelChanges
 from proemlc_ros.classifier.queries import QueryPolicy
 from proemlc_ros.classifier.records import (
     Annotation,
-    Event,
-    EventKind,
     Learnt,
-    ModelChange,
     Query,
     StampedVector,
 )
@@ -43,13 +40,12 @@ from proemlc_ros.classifier.validation import (
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
-from proemlc_ros.foreign_text import shown, shown_names
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
 
 
-class Classifier:
+class Classifier(ModelChanges):
     """A durable model with everything around it: rate limits, matching, queries, statistics.
 
     Vectors and annotations are handed in by any thread. Learning and writing snapshots happen in
@@ -105,8 +101,6 @@ class Classifier:
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
-        if vector.region.id:
-            validate_text(vector.region.id, 'region.id', LONGEST_ID)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 
@@ -169,8 +163,6 @@ class Classifier:
                 self.annotation_rate.check(now)
             if annotation.extractor != self.durable.model.extractor:
                 validate_text(annotation.extractor, 'extractor', LONGEST_EXTRACTOR)
-            if annotation.region.id:
-                validate_text(annotation.region.id, 'region.id', LONGEST_ID)
             validate_sizes(annotation, lambda: self.durable.model.learner.labels,
                            self.durable.limits)
         except ProEMLCError as error:
@@ -181,55 +173,6 @@ class Classifier:
         if settled:
             self.learning.put(pending, timeout)
         return future
-
-    def undo(self) -> Future[ModelChange]:
-        """Unlearn the last annotation."""
-        def act() -> ModelChange:
-            annotation = self.durable.undo()
-            labels = shown_names(annotation.labels) or 'an annotation without labels'
-            return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
-        return self.learning.call(act)
-
-    def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
-        """Give a label another name."""
-        def act() -> ModelChange:
-            event = self.durable.rename(label, new_label, annotator)
-            return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
-        return self.learning.call(act)
-
-    def remove(self, label: str, annotator: str = '') -> Future[ModelChange]:
-        """Forget a label."""
-        def act() -> ModelChange:
-            return ModelChange(f'removed {shown(label)}', self.durable.remove(label, annotator))
-        return self.learning.call(act)
-
-    def reset(self) -> Future[ModelChange]:
-        """Forget everything."""
-        def act() -> ModelChange:
-            kept = self.durable.reset()
-            self._model_replaced()
-            undo = f'; load {kept.name} to get it back' if kept is not None else ''
-            return ModelChange(f'forgot everything{undo}', Event(EventKind.RESET))
-        return self.learning.call(act)
-
-    def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
-        """Replace the model by one of the model directory."""
-        def act() -> ModelChange:
-            path = self.durable.load(file_name, annotator)
-            self._model_replaced()
-            learner = self.durable.model.learner
-            return ModelChange(
-                f'loaded {path.name}: {len(learner.labels)} labels, {learner.samples} samples',
-                Event(EventKind.LOAD, file_name=path.name))
-        return self.learning.call(act)
-
-    def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
-        """Write the model to a file of the model directory; keep_existing: only a new one."""
-        def act() -> ModelChange:
-            path: Path = self.durable.save(file_name, keep_existing)
-            # The name first: a terminal may have no room for the folder.
-            return ModelChange(f'wrote {path.name} to {path.parent}')
-        return self.learning.call(act)
 
     # ----- by the clock -----
 
@@ -295,9 +238,6 @@ class Classifier:
         future.set_exception(error)
         return future
 
-    def _model_replaced(self) -> None:
-        self.clear_buffer('model_replaced', 'the model was replaced')
-
     def _learn_settled(self, settled: Iterable[PendingAnnotation]) -> None:
         for pending in settled:
             self.learning.put(pending)
@@ -307,5 +247,5 @@ class Classifier:
         if error is not None:
             self.statistics.reject(cause_of(error))
             return
-        self.queries.settle(future.result().annotation.stamp)
+        self.queries.learnt(future.result().annotation)
         self.snapshots.consider()

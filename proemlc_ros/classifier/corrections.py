@@ -14,24 +14,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.catch_up import catch_up
-from proemlc_ros.classifier.history import BEGINNINGS, History, Step
+from proemlc_ros.classifier.down_dating import down_dated
+from proemlc_ros.classifier.history import BEGINNINGS, History, ModelStep
 from proemlc_ros.classifier.rebuild import step_reference
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Vector
-from proemlc_ros.classifier.relearning import (
-    extractor_after,
-    names_of_base,
-    relearn,
-    undo_entries,
-)
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.relearning import extractor_after, relearn, undo_entries
 from proemlc_ros.classifier.validation import ExpectedInput
-from proemlc_ros.classifier.versioned_model import LARGEST_ERROR, accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError, UnlearnError
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durable_model import DurableModel
-
-_SAMPLE_CHANGES = (None, EventKind.RELABEL, EventKind.DELETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +128,7 @@ class Corrections:
                 EventKind.MERGE_LABELS, annotator, label=label, new_label=into))
 
     def undo(self, numbers: Sequence[int] = (), annotator: str = '',
-             mine: bool = False) -> list[Step]:
+             mine: bool = False) -> list[ModelStep]:
         """Take back the last steps.
 
         Args:
@@ -153,7 +146,7 @@ class Corrections:
         return self._turn(EventKind.UNDO, numbers, annotator, mine)
 
     def redo(self, numbers: Sequence[int] = (), annotator: str = '',
-             mine: bool = False) -> list[Step]:
+             mine: bool = False) -> list[ModelStep]:
         """Make steps again that were undone last; see `undo`."""
         return self._turn(EventKind.REDO, numbers, annotator, mine)
 
@@ -191,14 +184,14 @@ class Corrections:
         durable, before = self._durable, History()
         before.follow(entry for entry in durable.journal.entries() if entry.number < number)
         after = before.with_event(event)
-        learner = self._down_dated(before, after, event)
+        learner = down_dated(durable, before, after, event)
         durable.model.go_on_with(learner, undo_entries(durable, after, learner),
                                  durable.model.extractor)
 
     # ----- inside -----
 
     def _turn(self, kind: EventKind, numbers: Sequence[int], annotator: str,
-              mine: bool) -> list[Step]:
+              mine: bool) -> list[ModelStep]:
         durable, done = self._durable, []
         with durable.lock:
             catch_up(durable)
@@ -209,14 +202,14 @@ class Corrections:
                 done.append(step)
         return done
 
-    def _meant(self, kind: EventKind, numbers: set[int], annotator: str | None) -> list[Step]:
+    def _meant(self, kind: EventKind, numbers: set[int], annotator: str | None) -> list[ModelStep]:
         """Return the steps that are meant, in the order in which they are changed.
 
         Raises:
             UndoError: they are not the next ones, or there are none.
         """
         history = self.history()
-        found: list[Step] = []
+        found: list[ModelStep] = []
         while not found or len(found) < len(numbers):
             steps = _next(history, kind, annotator)
             if not steps and not numbers:
@@ -249,7 +242,7 @@ class Corrections:
         durable, before = self._durable, self.history()
         after = before.with_event(event)
         try:
-            learner = self._down_dated(before, after, event)
+            learner = down_dated(durable, before, after, event)
         except UnlearnError as error:
             learner = relearn(durable, after)
             expected = durable.model.learner.samples + len(after.samples) - len(before.samples)
@@ -264,70 +257,14 @@ class Corrections:
         durable.model.go_on_with(learner, entries, extractor)
         return event
 
-    def _features(self, number: int) -> Vector:
-        for entry in self._durable.model.undo_stack:
-            if entry.number == number:
-                return entry.annotation.matched_features
-        stored = self._durable.journal.entry(number)
-        if stored is None or not isinstance(stored.record, Annotation):
-            raise UndoError(f'the features of sample {number} are not in the journal any more')
-        return stored.record.matched_features
 
-    def _down_dated(self, before: History, after: History, event: Event) -> ProEMLC:
-        """Return a copy of the learner that has unlearnt and learnt what the event changes.
-
-        Raises:
-            UnlearnError: the result would not be that of a model taught so from the start.
-        """
-        step = after.steps.get(event.sample)
-        kind = event.kind if event.kind not in (EventKind.UNDO, EventKind.REDO) else (
-            step.kind if step is not None else event.kind)
-        if kind not in _SAMPLE_CHANGES:
-            raise UnlearnError('labels or the whole model change')
-        number = step.sample if event.kind in (
-            EventKind.UNDO, EventKind.REDO) and step is not None else event.sample
-        old, new = before.samples.get(number), after.samples.get(number)
-        learner = self._durable.model.learner.copy()
-        _require_order_does_not_matter(learner, before, number, old is None or new is None)
-        features = self._features(number)
-        if old is not None:
-            learner.unlearn(features, accepted_labels(old), tolerance=LARGEST_ERROR)
-        if new is not None:
-            learner.learn(features, accepted_labels(new))
-        named = {name for sample in after.samples.values() for name in sample.named}
-        kept = names_of_base(self._durable.model.learner, before.samples) | named
-        for name in [name for name in learner.labels if name not in kept]:
-            learner.remove_label(name)
-        return learner
-
-
-def _next(history: History, kind: EventKind, annotator: str | None) -> list[Step]:
+def _next(history: History, kind: EventKind, annotator: str | None) -> list[ModelStep]:
     return (history.next_undo(annotator) if kind is EventKind.UNDO
             else history.next_redo(annotator))
 
 
-def _require_nothing_behind(history: History, step: Step) -> None:
+def _require_nothing_behind(history: History, step: ModelStep) -> None:
     behind = next(history.in_force(step.number), None)
     if behind is not None:
         raise UndoError(f'other changes were made after entry {step.number}, for instance entry '
                         f'{behind.number}; undo those first')
-
-
-def _require_order_does_not_matter(learner: ProEMLC, history: History, number: int,
-                                   comes_or_goes: bool) -> None:
-    """Check that a sample can be unlearnt or learnt as if at its own place.
-
-    Raises:
-        UnlearnError: it cannot.
-    """
-    options, later = learner.options, [other for other in history.samples if other >= number]
-    if learner.warming_up:
-        if later != [number] or not comes_or_goes:
-            raise UnlearnError('the hidden layer is drawn from samples that it is among')
-        return
-    if comes_or_goes and learner.samples - len(later) < options.warmup_samples:
-        raise UnlearnError('the hidden layer was drawn from samples that it is among')
-    if options.forgetting < 1.0 and number != max(history.samples, default=0):
-        raise UnlearnError('with forgetting, the order of the samples matters')
-    if not all(history.samples[other].complete for other in later):
-        raise UnlearnError('the order of incomplete annotations matters')

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,17 +28,31 @@ class Confidences(NamedTuple):
 
 def confidences_of(found: Classification) -> Confidences:
     """Return the probabilities where they decide, else scores moved so that 0.5 is the border."""
-    if getattr(found, 'by_probability', False):
-        probabilities: Vector = getattr(found, 'probabilities')  # noqa: B009
-        return Confidences(probabilities, float(found.threshold))
-    moved = (np.asarray(found.scores, np.float64) - found.threshold + 1.0) / 2.0
-    values = np.clip(moved, 0.0, 1.0).astype(np.float32)
-    predicted = np.isin(found.names, found.labels) if len(found.names) else np.zeros(0, bool)
-    # "At least one" predicts a label below the threshold, rounding one at it.
-    above = np.nextafter(np.float32(HALF), np.float32(1))
-    values[predicted] = np.maximum(values[predicted], above)
-    values[~predicted] = np.minimum(values[~predicted], np.float32(HALF))
-    return Confidences(values, HALF)
+    if found.by_probability:
+        return Confidences(np.asarray(found.probabilities, np.float32), float(found.threshold))
+    return Confidences(moved_to_half(found.scores, found.threshold, -1.0, 1.0), HALF)
+
+
+def even_confidences_of(found: Classification) -> Vector:
+    """Return how sure the model is of each label, 0 to 1; above 0.5: exactly those predicted."""
+    if found.by_probability:
+        return moved_to_half(found.probabilities, found.threshold, 0.0, 1.0)
+    return confidences_of(found).values
+
+
+def moved_to_half(values: Any, threshold: float, low: float, high: float) -> Vector:
+    """Return values, from low to high, as numbers from 0 to 1; the threshold becomes 0.5.
+
+    They are compared with the threshold as float32, as the message has them.
+    """
+    above = np.asarray(values, np.float32) > np.float32(threshold)
+    exact = np.asarray(values, np.float64)
+    rising = HALF + HALF * (exact - threshold) / max(high - threshold, 1e-9)
+    falling = HALF * (exact - low) / max(threshold - low, 1e-9)
+    moved = np.clip(np.where(above, rising, falling), 0.0, 1.0).astype(np.float32)
+    # Rounding may bring one to the border.
+    least = np.nextafter(np.float32(HALF), np.float32(1))
+    return np.where(above, np.maximum(moved, least), np.minimum(moved, np.float32(HALF)))
 
 
 class Detection(NamedTuple):

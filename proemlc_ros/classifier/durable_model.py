@@ -18,7 +18,7 @@ from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
-from proemlc_ros.classifier.snapshots import Snapshots
+from proemlc_ros.classifier.snapshots import Snapshots, position_of
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -62,8 +62,7 @@ class DurableModel:
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
         # What could not be journalled when the node started, and has to be before anything else.
-        self.reset_is_due = False
-        self.first_file = ''
+        self.reset_is_due, self.first_file = False, ''
         self.clock = clock
         self.on_warning = on_warning
         self.lock = threading.RLock()
@@ -104,8 +103,8 @@ class DurableModel:
                 if accepted and failure is not None:
                     raise failure
                 references = [item.request.reference if item.request else '' for item in accepted]
-                numbers = iter(self.journal.append(
-                    accepted, references, [*map(self.pictures.find, accepted)]))
+                pictures = [*map(self.pictures.find, accepted)] if self.pictures.active else None
+                numbers = iter(self.journal.append(accepted, references, pictures))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             results: list[Learnt | ProEMLCError] = []
@@ -114,7 +113,8 @@ class DurableModel:
                     results.append(item)
                     continue
                 self.position = next(numbers)
-                self.pictures.settle(self.position, item)
+                if pictures:
+                    self.pictures.settle(self.position, item)
                 try:
                     introduced = self.model.learn(self.position, item)
                 except ProEMLCError as error:
@@ -210,9 +210,6 @@ class DurableModel:
 
         The journal keeps the content of the file, since the file may change.
 
-        Args:
-            name: of the file.
-
         Raises:
             ModelDirectoryError, ModelFileError, LabelRejectedError, JournalError, OSError: the
                 running model is untouched.
@@ -223,7 +220,8 @@ class DurableModel:
             reference = self.journal.attachments.add(path)
             learner = self.directory.read_model(
                 self.journal.attachments.find(reference), self.limits, path.name)
-            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
+            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator,
+                        sample=0 if name else position_of(learner))
             self.model.replace(learner)
             self.try_snapshot()
             return path

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.classifier.history import History, Step
+from proemlc_ros.classifier.history import History, ModelStep
 from proemlc_ros.classifier.records import Annotation, Picture
 from proemlc_ros.classifier.relearning import stored_samples
 from proemlc_ros.classifier.versioned_model import accepted_labels
@@ -87,7 +87,7 @@ class ListedSample:
         doubt: how much the others contradict it.
     """
 
-    step: Step
+    step: ModelStep
     annotation: Annotation
     has_picture: bool
     doubt: Doubt

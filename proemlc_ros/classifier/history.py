@@ -29,7 +29,7 @@ BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
 _CORRECTIONS = (EventKind.RELABEL, EventKind.DELETE, EventKind.MERGE_LABELS, EventKind.REDO)
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """A change of the model that can be undone.
 
     Args:
@@ -70,7 +70,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.steps: dict[int, Step] = {}
+        self.steps: dict[int, ModelStep] = {}
         self.undone: dict[int, int] = {}
         self.last = 0
         self._samples: dict[int, Annotation] = {}
@@ -100,13 +100,13 @@ class History:
         self.last = number
         if isinstance(record, Annotation):
             bare = record._replace(features=None, request=None)
-            self.steps[number] = Step(number, time, bare, group)
+            self.steps[number] = ModelStep(number, time, bare, group)
             self._samples[number] = bare
         elif isinstance(record, Event) and record.kind in (EventKind.UNDO, EventKind.REDO):
             self._turn(number, record, record.sample or undone or self._last_sample())
         elif record is not None:
             self._corrected |= is_correction(record)
-            self.steps[number] = Step(number, time, record)
+            self.steps[number] = ModelStep(number, time, record)
             if record.kind in (EventKind.RELABEL, EventKind.DELETE):
                 self._reaches.append((number, record.sample))
             self._apply(self.steps[number])
@@ -147,7 +147,7 @@ class History:
         self._bring_up_to_date()
         return self._origin
 
-    def in_force(self, after: int = 0) -> Iterator[Step]:
+    def in_force(self, after: int = 0) -> Iterator[ModelStep]:
         """Yield the steps above a number that are not undone, oldest first."""
         return (step for step in self.steps.values()
                 if step.number > after and step.number not in self.undone)
@@ -165,7 +165,7 @@ class History:
         return min((target for number, target in self._reaches
                     if number > after and target >= self.origin), default=after + 1)
 
-    def next_undo(self, annotator: str | None = None) -> list[Step]:
+    def next_undo(self, annotator: str | None = None) -> list[ModelStep]:
         """Return the steps that are undone next, the last one first; annotator: of this one only.
 
         Several where they belong together; empty where there is none.
@@ -175,7 +175,7 @@ class History:
                             and step.kind is not EventKind.RENEW
                             and annotator in (None, step.annotator))
 
-    def next_redo(self, annotator: str | None = None) -> list[Step]:
+    def next_redo(self, annotator: str | None = None) -> list[ModelStep]:
         """Return the steps that are made again next, in order; see `next_undo`."""
         return _first_group(self.steps[number] for number in reversed(self.undone)
                             if number in self.steps
@@ -207,7 +207,7 @@ class History:
             for step in self.in_force():
                 self._apply(step)
 
-    def _apply(self, step: Step) -> None:
+    def _apply(self, step: ModelStep) -> None:
         """Do to the samples what a step does."""
         record = step.record
         if isinstance(record, Annotation):
@@ -233,7 +233,7 @@ def group_of(reference: str) -> str:
     return found[1] if found else ''
 
 
-def _first_group(steps: Iterator[Step]) -> list[Step]:
+def _first_group(steps: Iterator[ModelStep]) -> list[ModelStep]:
     first = next(steps, None)
     if first is None:
         return []

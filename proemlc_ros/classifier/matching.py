@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
 from proemlc_ros.classifier.records import Annotation, Learnt, StampedVector
+from proemlc_ros.classifier.taught_objects import TaughtObjects
 from proemlc_ros.errors import UnmatchedAnnotationError
 from proemlc_ros.stamps import NANOSECONDS
 
@@ -59,6 +60,7 @@ class StampMatcher:
     def __init__(self, rules: MatchingRules | None = None) -> None:
         self.rules = rules or MatchingRules()
         self.buffer = VectorBuffer(self.rules)
+        self.objects = TaughtObjects()
         self._held: deque[PendingAnnotation] = deque()
 
     @property
@@ -92,13 +94,18 @@ class StampMatcher:
         annotation = pending.annotation
         if annotation.features is not None:
             return True
-        if annotation.region.size_x or not annotation.stamp:
+        newest = self.buffer.newest
+        if annotation.region.size_x or (newest is not None and newest.region_count > 1):
             found = self._find_region(annotation)
+        elif not annotation.stamp:
+            found = newest
         else:
             found = (self.buffer.by_stamp.get(annotation.stamp)
                      or self.buffer.find(annotation.stamp))
         if found is not None:
             pending.match(found)
+            if found.region.id:
+                pending.error = self.objects.check(pending.annotation)
             return True
         pending.error = self._hopeless(annotation)
         if pending.error is None:
@@ -128,6 +135,7 @@ class StampMatcher:
             event: the same in words.
         """
         self.buffer.clear()
+        self.objects.clear()
         rejected = list(self._held)
         self._held.clear()
         for pending in rejected:
@@ -145,6 +153,8 @@ class StampMatcher:
                                      region=pending.annotation.region)
             if found is not None:
                 pending.match(found)
+                if found.region.id:
+                    pending.error = self.objects.check(pending.annotation)
             elif late:
                 pending.error = UnmatchedAnnotationError(
                     *self._unknown(pending.annotation, f'; waited {self.rules.hold:g} s for it'))

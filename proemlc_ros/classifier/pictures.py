@@ -23,7 +23,7 @@ _TOLERANCE = 5_000_000
 _MOST_EXPECTED = 200
 
 
-class PictureSource(Protocol):
+class CameraPictureSource(Protocol):
     """A picture as it came from the camera."""
 
     @property
@@ -54,7 +54,7 @@ class PictureBuffer:
         self.max_bytes = max_bytes
         self.active = False
         self._on_error = on_error
-        self._fresh: OrderedDict[int, PictureSource] = OrderedDict()
+        self._fresh: OrderedDict[int, CameraPictureSource] = OrderedDict()
         self._small: OrderedDict[int, Picture] = OrderedDict()
         self._expected: OrderedDict[int, list[ExpectedPicture]] = OrderedDict()
         # Annotations without a picture that are just being written.
@@ -62,7 +62,7 @@ class PictureBuffer:
         self._fresh_bytes = self._small_bytes = 0
         self._lock = threading.Lock()
 
-    def add(self, stamp: int, source: PictureSource) -> list[tuple[int, Picture]]:
+    def add(self, stamp: int, source: CameraPictureSource) -> list[tuple[int, Picture]]:
         """Keep a picture.
 
         Returns:
@@ -116,7 +116,7 @@ class PictureBuffer:
             self._expected.clear()
             self._fresh_bytes = self._small_bytes = 0
 
-    def _keep_small(self, stamp: int, source: PictureSource) -> None:
+    def _keep_small(self, stamp: int, source: CameraPictureSource) -> None:
         picture = self._made(source, WHOLE)
         if picture is None:
             return
@@ -126,7 +126,7 @@ class PictureBuffer:
             while self._small_bytes > self.max_bytes // 2:
                 self._small_bytes -= len(self._small.popitem(last=False)[1].data)
 
-    def _made(self, source: PictureSource, region: Region) -> Picture | None:
+    def _made(self, source: CameraPictureSource, region: Region) -> Picture | None:
         try:
             return source.picture(region)
         except Exception as error:  # An annotation is not refused for its picture.

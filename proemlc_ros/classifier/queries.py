@@ -4,18 +4,27 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import threading
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Query, QueryReason, StampedVector
+from proemlc_ros.classifier.records import Annotation, Query, QueryReason, StampedVector, Vector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.core.deciding.decision import EVEN
+from proemlc_ros.core.prediction import Classification
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.stamps import NANOSECONDS
 
 # Stamps remembered as asked about or annotated; beyond it the oldest may be asked again.
 _MEMORY = 10_000
 _CANDIDATES = 5
+# Vectors asked about or taught that nothing alike is asked after, and how alike: a share of the
+# usual square distance. What was asked may be asked again after so many annotations.
+_RECENT, _ALIKE, _CHANGED = 64, 0.1, 20
+# Vectors of the stream from which the usual distance is known.
+_WINDOW = 1000
 
 
 @dataclass(slots=True)
@@ -24,17 +33,57 @@ class QueryRules:
 
     Args:
         novelty: ask where the novelty is at least this; above 1 never asks.
-        margin: ask where a score is nearer to its threshold than this; 0 never asks.
+        margin: ask where a probability is nearer to one half than this, or a score to its
+            threshold where scores decide; 0 never asks.
         rate: queries per second at most; 0 never asks.
     """
 
     novelty: float = 0.5
-    margin: float = 0.1
+    margin: float = 0.2
     rate: float = 0.5
 
 
+class RecentVectors:
+    """Vectors that were asked about or taught lately, so that nothing like them is asked now.
+
+    What is alike is judged by how far apart the vectors of the stream are: a square distance of
+    less than a tenth of the usual one. What was asked may be asked again once the model has
+    learnt so much that it may answer otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[Array, int]] = deque(maxlen=_RECENT)
+        self._seen = 0
+        self._mean: Array = np.zeros(0)
+        self._spread = 0.0
+        self._learnt = 0
+
+    def see(self, vector: Vector) -> None:
+        """Learn from a vector of the stream how far apart vectors usually are."""
+        if len(self._mean) != len(vector):
+            self._seen, self._mean, self._spread = 0, np.zeros(len(vector)), 0.0
+            self._recent.clear()
+        self._seen += 1
+        difference = vector - self._mean
+        share = 1.0 / min(self._seen, _WINDOW)
+        self._mean = self._mean + share * difference
+        self._spread += share * ((1.0 - share) * float(difference @ difference) - self._spread)
+
+    def add(self, vector: Vector, learnt: bool = False) -> None:
+        """Remember a vector that was asked about, or learnt."""
+        self._learnt += learnt
+        self._recent.append((np.asarray(vector, np.float64), self._learnt))
+
+    def resembles(self, vector: Vector) -> bool:
+        """Whether a vector is like one that was asked about or learnt lately."""
+        near = _ALIKE * 2.0 * self._spread
+        return any(len(other) == len(vector) and self._learnt - learnt <= _CHANGED
+                   and float(np.square(other - vector).sum()) < near
+                   for other, learnt in self._recent)
+
+
 class QueryPolicy:
-    """Asks about novel and doubtful vectors, not too often and never twice about the same one.
+    """Asks about novel and doubtful vectors, not too often and not about the same thing again.
 
     >>> policy = QueryPolicy(QueryRules(novelty=0.5, rate=1.0))
     >>> policy.consider(7, now=0, novelty=0.9, distance=1.0)
@@ -47,6 +96,8 @@ class QueryPolicy:
         self.rules = rules or QueryRules()
         self._settled: OrderedDict[int, None] = OrderedDict()
         self._last: int | None = None
+        self._lock = threading.Lock()
+        self._recent = RecentVectors()
 
     def query(self, vector: StampedVector, prediction: VersionedPrediction,
               now: int) -> Query | None:
@@ -58,16 +109,28 @@ class QueryPolicy:
             now: nanoseconds on a clock that does not stop.
         """
         found = prediction.classification
-        distance = float('inf')
-        if found.novelty < self.rules.novelty and self.rules.margin and len(found.scores):
-            distance = float(np.abs(found.scores - found.threshold).min())
-        reason = self.consider(vector.stamp, now, found.novelty, distance)
-        if reason is None:
-            return None
-        likeliest = np.argsort(-found.scores, kind='stable')[:_CANDIDATES]
-        return Query(vector, explain(reason, found.novelty, distance),
+        distance, doubtful = _doubt(found)
+        if found.novelty >= self.rules.novelty or not self.rules.margin:
+            distance = float('inf')
+        with self._lock:
+            self._recent.see(vector.data)
+            if self._worth(found.novelty, distance) and self._recent.resembles(vector.data):
+                return None
+            reason = self.consider(vector.stamp, now, found.novelty, distance)
+            if reason is None:
+                return None
+            self._recent.add(vector.data)
+        values = found.probabilities if found.by_probability else found.scores
+        likeliest = np.argsort(-values, kind='stable')[:_CANDIDATES]
+        label = doubtful if reason is QueryReason.DOUBTFUL else ''
+        return Query(vector, explain(reason, found.novelty, distance, label),
                      tuple(found.names[column] for column in likeliest),
-                     tuple(found.scores[likeliest].tolist()), found.novelty, reason)
+                     tuple(found.scores[likeliest].tolist()), found.novelty, reason, label,
+                     tuple(found.probabilities[likeliest].tolist()
+                           if len(found.probabilities) else ()))
+
+    def _worth(self, novelty: float, distance: float) -> bool:
+        return novelty >= self.rules.novelty or distance < self.rules.margin
 
     def consider(self, stamp: int, now: int, novelty: float,
                  distance: float) -> QueryReason | None:
@@ -98,6 +161,12 @@ class QueryPolicy:
         self.settle(stamp)
         return reason
 
+    def learnt(self, annotation: Annotation) -> None:
+        """Remember a vector as annotated: neither it nor its like is asked about now."""
+        with self._lock:
+            self.settle(annotation.stamp)
+            self._recent.add(annotation.matched_features, learnt=True)
+
     def settle(self, stamp: int) -> None:
         """Remember a vector as asked about or annotated."""
         self._settled[stamp] = None
@@ -105,8 +174,19 @@ class QueryPolicy:
             self._settled.popitem(last=False)
 
 
-def explain(reason: QueryReason, novelty: float, distance: float) -> str:
+def _doubt(found: Classification) -> tuple[float, str]:
+    """Return how far the most doubtful label is from being decided otherwise, and its name."""
+    if not len(found.scores):
+        return float('inf'), ''
+    distances = (np.abs(found.probabilities - EVEN) if found.by_probability
+                 else np.abs(found.scores - found.threshold))
+    place = int(distances.argmin())
+    return float(distances[place]), found.names[place]
+
+
+def explain(reason: QueryReason, novelty: float, distance: float, label: str = '') -> str:
     """Return the reason of a query in words."""
     if reason is QueryReason.NOVEL:
         return f'unlike everything learnt (novelty {novelty:.2f})'
-    return f'a score is only {distance:.2f} away from its threshold'
+    what = f'"{label}"' if label else 'a label'
+    return f'{what} is only {distance:.2f} away from being decided otherwise'

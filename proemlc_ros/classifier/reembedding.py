@@ -84,7 +84,7 @@ class Reembedding:
                 raise SampleError(f'none of {len(samples)} samples has a picture that features '
                                   'could be made from; pictures are kept with keep_pictures')
             annotations = self._annotations(samples, chosen)
-            learner = durable.new_learner()
+            learner = durable.model.fitted(durable.new_learner(), self._embedding.extractor)
             learner.learn(np.array([one.matched_features for one in annotations]),
                           [accepted_labels(one) for one in annotations])
             if durable.model.learner.samples:

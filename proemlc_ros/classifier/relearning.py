@@ -95,6 +95,7 @@ def _learnt_from(durable: DurableModel, history: History, base: Base) -> ProEMLC
                 _change_label(learner, step.record)
     samples = stored_samples(durable, history, base.position)
     while block := list(islice(samples, _BLOCK)):
+        learner = durable.model.fitted(learner, block[0][1].extractor)
         try:
             learner.learn(np.array([sample.matched_features for _, sample in block]),
                           [accepted_labels(sample) for _, sample in block])

@@ -17,7 +17,7 @@ from typing import Any
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.corrections import Correction
 from proemlc_ros.classifier.gallery import Gallery
-from proemlc_ros.classifier.history import BEGINNINGS, Step
+from proemlc_ros.classifier.history import BEGINNINGS, ModelStep
 from proemlc_ros.classifier.records import Event, EventKind
 from proemlc_ros.classifier.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.step_text import event_text, steps_text
@@ -52,9 +52,9 @@ class HistoryPage:
     """Part of the history, newest first, and what undo and redo would change next."""
 
     total: int
-    steps: list[tuple[Step, bool]]
-    next_undo: list[Step]
-    next_redo: list[Step]
+    steps: list[tuple[ModelStep, bool]]
+    next_undo: list[ModelStep]
+    next_redo: list[ModelStep]
 
 
 class Review:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proemlc_ros.classifier.history import Step
+from proemlc_ros.classifier.history import ModelStep
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.foreign_text import shown, shown_names
 
 
-def step_text(step: Step) -> str:
+def step_text(step: ModelStep) -> str:
     """Return what a step did, such as "taught 'cup'"."""
     record = step.record
     if isinstance(record, Annotation):
@@ -36,7 +36,7 @@ def event_text(event: Event) -> str:
     }[event.kind]
 
 
-def steps_text(steps: Sequence[Step]) -> str:
+def steps_text(steps: Sequence[ModelStep]) -> str:
     """Return what several steps did."""
     texts = [step_text(step) for step in steps[:3]]
     more = len(steps) - len(texts)

@@ -92,10 +92,11 @@ class VersionedModel:
         learner = self.learner
         names = tuple(learner.labels)
         size = len(names)
-        thresholds = learner.thresholds[:size] + self.threshold_offset
+        decision = learner.decision.with_labels(size)
+        thresholds = decision.thresholds(self.threshold_offset)[:size]
         version = self._version if names == self._names else self._follow_labels()
         return LabelState(names, tuple(learner.counts[:size]), tuple(map(float, thresholds)),
-                          learner.samples, version)
+                          learner.samples, version, decision.at_least, decision.rule)
 
     def learn(self, number: int, annotation: Annotation) -> tuple[str, ...]:
         """Test, then train.
@@ -110,7 +111,8 @@ class VersionedModel:
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
-        self.learner = self.fitted(self.learner, annotation.extractor)
+        if self.learner.width is None:
+            self.learner = self.fitted(self.learner, annotation.extractor)
         known = self.learner.labels
         features = annotation.matched_features
         found = self.learner.classify(features)
@@ -166,7 +168,7 @@ class VersionedModel:
             raise UndoError('no annotation is left that can be undone')
         entry = self.undo_stack.last
         learner = self.learner.copy()
-        if (exact and not learner.warming_up
+        if (exact and not learner.warming_up and not self.renewed_at
                 and learner.samples <= learner.options.warmup_samples):
             raise UnlearnError('the hidden layer was drawn from samples that the last one is '
                                'among')

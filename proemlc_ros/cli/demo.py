@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proemlc_ros.cli.arguments import at_least_one, port, positive, seed
-from proemlc_ros.errors import BackboneError
 
 # Share of the time that the network may take; the other nodes need the rest.
 NETWORK_SHARE = 0.5
@@ -80,13 +79,6 @@ def with_deep_features(rate: float, say: Callable[[str], None]) -> float:
         rate: pictures per second that were asked for.
         say: takes what the user should know.
     """
-    from proemlc_ros.features.automatic import automatic_in_words
-    from proemlc_ros.features.backbone.installing import ensure_backbone
-    try:
-        backbone = ensure_backbone()
-    except BackboneError as error:
-        say(f'No deep features: {error}')
-        say(f'Going on with {automatic_in_words()}.')
-        return rate
-    say(f'The camera node gives {automatic_in_words()}; {backbone.speed}.')
-    return min(rate, NETWORK_SHARE * 1e3 / backbone.image_ms)
+    from proemlc_ros.cli.deep_features import try_deep_features
+    backbone = try_deep_features(say)
+    return rate if backbone is None else min(rate, NETWORK_SHARE * 1e3 / backbone.image_ms)

@@ -23,7 +23,9 @@ from proemlc_ros.cli.options import (
 )
 from proemlc_ros.cli.terminal import ProgressBar, show, sparkline, text_table
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import BagError, ParameterError
+from proemlc_ros.evaluation.collected_samples import CollectedSamples
 from proemlc_ros.evaluation.journal_settings import common_settings
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
 from proemlc_ros.evaluation.results import (
@@ -42,11 +44,18 @@ LIMIT_NOT_MET = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = (
-        'Plays bags (rosbag2 folders, .db3 or .mcap files, journals) to a model with the '
+        'Plays bags (rosbag2 folders, .db3 or .mcap files, journals) and tables (.csv, .arff, '
+        '.npz) to a model with the '
         'rules of the node: each annotation is first compared with the prediction, then learnt.')
     parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
                         help='a bag, or a folder of pictures; in the order to play')
     parser.add_argument('--model', type=Path, metavar='FILE', help='start from a saved model')
+    parser.add_argument('--train', nargs='+', type=Path, default=[], metavar='BAG',
+                        help='bags or tables to learn first, by themselves; then BAG is predicted '
+                        'only, as a test set')
+    parser.add_argument('--select', action='store_true',
+                        help='with --train: choose layer, settings and decision rule from these, '
+                        'too')
     parser.add_argument('--frozen', action='store_true', help='predict only, learn nothing')
     parser.add_argument('--compare', nargs='+', default=[], metavar='MODEL',
                         help='further runs, each a model file or NAME=VALUE,... settings')
@@ -83,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
             write = None
             if args.predictions and number == 0:
                 write = stack.enter_context(PredictionFile(args.predictions)).write
-            evaluation = PrequentialEvaluation(model, not args.frozen, bags.rules, write)
+            learning = not args.frozen and not args.train
+            evaluation = PrequentialEvaluation(model, learning, bags.rules, write)
             results.append(evaluate_bags(bags, evaluation, name, bar.advance))
     _show(results)
     _write(args, results)
@@ -93,12 +103,30 @@ def run(args: argparse.Namespace) -> int:
 
 def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> tuple[str, ProEMLC]:
     settings = model_settings(args)
+    if args.train:
+        return _trained_model(args, {**own, **settings})
+    if args.select:
+        raise ParameterError('--select needs --train: bags or tables to choose from')
     if args.model is None:
         name = _settings_name(settings) if settings else (
             'settings of the journal' if own else 'default')
         return name, ProEMLC(**{**own, **settings})
     check_no_settings(settings)
     return args.model.name, load_model(args.model)
+
+
+def _trained_model(args: argparse.Namespace, settings: dict[str, Any]) -> tuple[str, ProEMLC]:
+    """Return a model that has learnt the training set of a pair."""
+    if args.model is not None:
+        raise ParameterError('--train makes a new model; leave out --model, or --train')
+    samples = CollectedSamples.of(bag_set(args, args.train))
+    names = ', '.join(path.name for path in args.train)
+    if args.select:
+        return f'selected on {names}', samples.model(settings, SIZES[-1])
+    model = ProEMLC(**settings)
+    model.learn(**samples.arguments())
+    model.calibrate(**samples.arguments())
+    return f'trained on {names}', model
 
 
 def _compared_model(text: str, args: argparse.Namespace,

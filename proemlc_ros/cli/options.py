@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
@@ -16,6 +17,8 @@ from proemlc_ros.bags.sources import TopicSelection
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.cli.arguments import not_negative
 from proemlc_ros.cli.picture_folders import bags_of, is_picture_folder
+from proemlc_ros.cli.table_bags import without_tables
+from proemlc_ros.cli.tables import add_label_columns
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, Options
 from proemlc_ros.errors import ModelFileError, ParameterError
@@ -45,6 +48,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
                        f'(default: {default.scaling})')
     group.add_argument('--seed', type=int, metavar='N',
                        help=f'seed of the hidden layer (default: {default.seed})')
+    group.add_argument('--settings', type=Path, metavar='FILE', dest='settings_file',
+                       help='settings that "proemlc select --json" has written')
     group.add_argument(
         '--set', metavar='NAME=VALUE', action='append', default=[], dest='settings',
         help='any other setting of the learner, such as threshold=learnt_hamming; may be repeated')
@@ -58,10 +63,25 @@ def model_settings(args: argparse.Namespace) -> dict[str, Any]:
 
     """
     named = ('hidden_size', 'ridge', 'activation', 'scaling', 'seed')
-    settings = {name: getattr(args, name) for name in named if getattr(args, name) is not None}
+    settings = read_settings_file(args.settings_file) if args.settings_file else {}
+    settings |= {name: getattr(args, name) for name in named if getattr(args, name) is not None}
     for text in args.settings:
         settings.update(parse_settings(text))
     return settings
+
+
+def read_settings_file(path: Path) -> dict[str, Any]:
+    """Return the settings of a file that `proemlc select --json` has written.
+
+    Raises:
+        ParameterError: It cannot be read, or has other settings.
+
+    """
+    try:
+        settings = json.loads(path.read_text(encoding='utf-8'))
+        return Options.from_dict(settings).as_dict()
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ParameterError(f'{path}: no settings of "proemlc select --json": {error}') from error
 
 
 def check_no_settings(settings: dict[str, Any]) -> None:
@@ -86,7 +106,7 @@ def parse_settings(text: str) -> dict[str, Any]:
     {'hidden_size': 1000, 'bias': True}
 
     """
-    known = {one.name for one in fields(Options)}
+    known = {one.name: one.default for one in fields(Options)}
     settings = {}
     for part in text.split(','):
         name, equals, value = (piece.strip() for piece in part.partition('='))
@@ -94,7 +114,8 @@ def parse_settings(text: str) -> dict[str, Any]:
             raise ParameterError(
                 f'{part!r} is not a setting; expected NAME=VALUE with one of: '
                 f'{", ".join(sorted(known))}')
-        settings[name] = _value(value)
+        # A name such as "none" is a word of its own there.
+        settings[name] = value if isinstance(known[name], str) else _value(value)
     return settings
 
 
@@ -126,6 +147,7 @@ def add_bag_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument('--tolerance', type=not_negative, default=0.0, metavar='SECONDS',
                        help='largest difference between the stamps of annotation and features '
                        '(default: %(default)g)')
+    add_label_columns(group, 'tables (.csv, .arff)')
     group.add_argument('--best-effort', action='store_true',
                        help='use what is readable of damaged bags')
 
@@ -144,6 +166,7 @@ def bag_set(
         ParameterError: --extract is not TOPIC=EXTRACTOR.
 
     """
+    paths = without_tables(paths, args.labels)
     file, wanted = args.sensors, args.extract
     if any(map(is_picture_folder, paths)):
         # Their features are made here; what is left are bags of feature vectors.

@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from proemlc_ros.evaluation.tables import DataSet, read_csv
+from proemlc_ros.evaluation.tables import DataSet, read_arrays, read_csv
 
 
 def add_label_columns(parser: argparse._ActionsContainer, table: str) -> None:
@@ -40,7 +40,8 @@ def read_table(path: Path, labels: int | Sequence[str] | None = None) -> DataSet
     """Read a table of samples from a file.
 
     Args:
-        path: A CSV file, or an ARFF file (Mulan, MEKA; dense or sparse).
+        path: A CSV file, an ARFF file (Mulan, MEKA; dense or sparse), or a NumPy archive with
+            arrays X and Y.
         labels: Names of the label columns, or how many of the last (negative: first) columns are
             labels; None: the file says it, or a Mulan XML file beside it.
 
@@ -50,6 +51,8 @@ def read_table(path: Path, labels: int | Sequence[str] | None = None) -> DataSet
     """
     if path.suffix.lower() == '.csv':
         return read_csv(path, labels)
+    if path.suffix.lower() == '.npz':
+        return read_arrays(path)
     # The experiments are imported only where one of their files is given.
     from proemlc_ros.experiments.datasets import read_dataset
     return read_dataset(path, labels)

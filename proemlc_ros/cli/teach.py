@@ -35,6 +35,7 @@ COLOUR_FEATURES = """\
     camera:
       topic: /camera/image_raw
       extractor: colour_histogram
+      colour_bins: 16
       reliability: reliable
 """
 # Settings that fit these colours from the first sample on; a hidden layer drawn from the first
@@ -76,6 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--features', type=Path, metavar='FILE',
                         help='parameter file of the feature node (default: that of the folder, or '
                              'of the default backbone, or colours)')
+    parser.add_argument('--hand-made', action='store_true',
+                        help='hand-made features, even where a network for deep ones is installed')
     parser.add_argument('--port', type=port, default=8642, metavar='N',
                         help='port of the page (default: %(default)s)')
 
@@ -93,8 +96,9 @@ def run(args: argparse.Namespace) -> int:
     check_port(args.port)
     folder = args.folder.resolve()
     (folder / MODEL_FOLDER).mkdir(parents=True, exist_ok=True)
-    features = features_file(folder, args.features, args.topic if kind == 'topic' else '')
     show(f'Page:     http://127.0.0.1:{args.port}/   (Ctrl-C ends everything)')
+    features = features_file(
+        folder, args.features, args.topic if kind == 'topic' else '', args.hand_made)
     show(f'Source:   {kind} {path}'.rstrip())
     show(f'Features: {features}')
     show(f'Model:    {folder / MODEL_FOLDER}   (kept; the same command goes on with it)')
@@ -151,7 +155,7 @@ def check_port(number: int) -> None:
                                  'proemlc run? Choose another with --port') from error
 
 
-def features_file(folder: Path, given: Path | None, topic: str) -> Path:
+def features_file(folder: Path, given: Path | None, topic: str, hand_made: bool) -> Path:
     """Return the parameter file of the features: given, of the last time, or a new one.
 
     Raises:
@@ -166,7 +170,7 @@ def features_file(folder: Path, given: Path | None, topic: str) -> Path:
     elif kept.exists():
         return kept
     else:
-        text = default_features()
+        text = default_features(hand_made)
         if topic:
             kind = 'CompressedImage' if topic.endswith('/compressed') else 'Image'
             text = text.replace('topic: /camera/image_raw',
@@ -183,13 +187,12 @@ def _was_taught(folder: Path) -> bool:
     return any((folder / MODEL_FOLDER).iterdir())
 
 
-def default_features() -> str:
-    """Return the parameters of the default backbone, or of colours where none is installed."""
-    from proemlc_ros.features.backbone.store import default_backbone, parameter_text
-    found = default_backbone()
-    if found is None or importlib.util.find_spec('onnxruntime') is None:
-        return COLOUR_FEATURES
-    return parameter_text(found)
+def default_features(hand_made: bool) -> str:
+    """Return the parameters of the default backbone, or of colours where none can be had."""
+    from proemlc_ros.cli.deep_features import try_deep_features
+    from proemlc_ros.features.backbone.store import parameter_text
+    found = None if hand_made else try_deep_features(show)
+    return COLOUR_FEATURES if found is None else parameter_text(found)
 
 
 def start(processes: Processes, args: argparse.Namespace, kind: str, path: str,

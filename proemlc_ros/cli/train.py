@@ -1,11 +1,12 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""`proemlc train`: make a model from bags and journals."""
+"""`proemlc train`: make a model from bags, journals and tables."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.cli.arguments import at_least_one, check_folder_of
 from proemlc_ros.cli.options import (
@@ -17,8 +18,11 @@ from proemlc_ros.cli.options import (
     model_settings,
 )
 from proemlc_ros.cli.terminal import ProgressBar, counted, show
+from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
+from proemlc_ros.evaluation.bag_steps import BagSet
+from proemlc_ros.evaluation.collected_samples import CollectedSamples
 from proemlc_ros.evaluation.journal_settings import common_settings
 from proemlc_ros.evaluation.training import train
 
@@ -31,12 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         'Learns from bags and journals, streaming and in constant memory. The result does not '
         'depend on the order of the bags, nor on where they are read; a hidden layer that is '
-        'drawn from samples takes the first ones.')
+        'drawn from samples takes the first ones. With --select, all samples together decide on '
+        'layer, settings and decision rule, in memory.')
     parser.add_argument('bags', nargs='+', type=Path, metavar='BAG',
-                        help='a bag, a journal, or a folder of pictures')
+                        help='a bag, a journal, a folder of pictures, or a table (.csv, .arff, '
+                        '.npz)')
     parser.add_argument('-o', '--output', type=Path, required=True, metavar='FILE',
                         help='model file to write (.npz)')
     parser.add_argument('--model', type=Path, metavar='FILE', help='continue with a saved model')
+    parser.add_argument('--select', action='store_true',
+                        help='choose layer, settings and decision rule by leave-one-out from all '
+                        'samples, as a renewal of the node does')
     parser.add_argument('--engine', choices=('local', 'dask'), default='local',
                         help='training back end that reads the bags: this process, or a Dask '
                         'cluster (default: %(default)s)')
@@ -64,8 +73,10 @@ def run(args: argparse.Namespace) -> int:
     if args.engine != 'dask' and (args.scheduler or args.workers):
         raise ParameterError('--scheduler and --workers need --engine dask')
     # Workers on other machines do not share the folder in which this command was started.
-    bags = bag_set(args, [bag.resolve() for bag in args.bags])
-    with ProgressBar(2 * len(bags.paths), 'bags') as bar:
+    bags = bag_set(args, [bag.resolve() for bag in args.bags], args.engine == 'local')
+    if args.select:
+        return _train_selected(args, bags, settings)
+    with ProgressBar(len(bags.paths), 'bags') as bar:
         backend = LocalBackend(bar.advance) if args.engine == 'local' else DaskBackend(
             args.scheduler, args.workers or WORKERS, bar.advance)
         try:
@@ -78,6 +89,27 @@ def run(args: argparse.Namespace) -> int:
         show(f'note: {note}')
     for cause, count in sorted(total.rejects.items()):
         show(f'rejected {count}: {cause}')
+    show(f'{args.output}: {counted(model.samples, "sample")} from '
+         f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
+    return 0
+
+
+def _train_selected(args: argparse.Namespace, bags: BagSet, settings: dict[str, Any]) -> int:
+    """Let all samples decide on the model."""
+    if args.model or args.engine != 'local':
+        raise ParameterError('--select makes a new model in this process; leave out --model and '
+                             '--engine')
+    samples = CollectedSamples.of(bags)
+    model = samples.model(settings, settings.get('hidden_size', SIZES[-1])
+                          if args.hidden_size else SIZES[-1])
+    model.save(args.output)
+    for note in samples.notes:
+        show(f'note: {note}')
+    for cause, count in sorted(samples.rejects.items()):
+        show(f'rejected {count}: {cause}')
+    chosen = model.options
+    show(f'chosen: {chosen.activation}, {chosen.hidden_size} hidden, ridge {chosen.ridge:g}, '
+         f'scaling {chosen.scaling}')
     show(f'{args.output}: {counted(model.samples, "sample")} from '
          f'{counted(len(bags.paths), "bag")}, {counted(len(model.labels), "label")}')
     return 0

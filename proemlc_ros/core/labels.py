@@ -136,7 +136,8 @@ def indicators(named: Sequence[Collection[str]], columns: Mapping[str, int],
     return cells
 
 
-def _handicap(name: str, count: int) -> float:
+def handicap_of(name: str, count: int) -> float:
+    """Return what is added to the scores of a label before it is chosen; see LabelColumns."""
     return _tie_break(name) if count else -np.inf
 
 
@@ -158,7 +159,7 @@ class LabelColumns:
         self.columns = {name: column for column, name in enumerate(self.names, start=1)}
         # Added to scores before labels are chosen: -inf for labels that no sample has shown; next
         # to nothing for the others, so that equal scores rank the same in every column order.
-        self.handicap: Array = np.array(list(map(_handicap, self.names, self.counts)))
+        self.handicap: Array = np.array(list(map(handicap_of, self.names, self.counts)))
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -196,7 +197,7 @@ class LabelColumns:
         """Count one more sample that shows a label; step -1: one less."""
         place = self.columns[name] - 1
         self.counts[place] += step
-        self.handicap[place] = _handicap(name, self.counts[place])
+        self.handicap[place] = handicap_of(name, self.counts[place])
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name; its column stays."""
@@ -207,7 +208,7 @@ class LabelColumns:
         self.names[column - 1] = new_name
         del self.columns[name]
         self.columns[new_name] = column
-        self.handicap[column - 1] = _handicap(new_name, self.counts[column - 1])
+        self.handicap[column - 1] = handicap_of(new_name, self.counts[column - 1])
 
     def remove(self, name: str) -> int:
         """Remove a label; later columns move up by one. Returns the column it had."""

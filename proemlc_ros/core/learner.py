@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The learner behind ProEMLC: a fixed hidden layer, the recursion, labels and thresholds."""
+"""The learner behind ProEMLC: a fixed hidden layer, the recursion, labels and decision."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from proemlc_ros.core.cached_sample import CachedSample
+from proemlc_ros.core.deciding.decider import Decider
+from proemlc_ros.core.deciding.decision import Decision
+from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
@@ -19,7 +22,6 @@ from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, labelled
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ class LearnerState(NamedTuple):
 
     ridge: RecursiveRidge
     labels: LabelColumns
-    thresholds: Thresholds
+    decider: Decider
+    reservoir: Reservoir
     sample_filter: SampleFilter
     samples: int
     mass: float
@@ -62,7 +65,8 @@ class Learner:
         self.layer = layer
         self.labels = LabelColumns()
         self.ridge = _make_ridge(options, layer.size)
-        self.thresholds = Thresholds(options.threshold, options.forgetting)
+        self.decider = Decider(options.threshold)
+        self.reservoir = Reservoir(options.forgetting)
         self.groups: LabelGroups | None = None
         self.sample_filter = SampleFilter()
         self.tokens = LabelTokens()
@@ -113,21 +117,29 @@ class Learner:
         self.grow(annotation.named)
         scores = sample.outputs(self.ridge)
         if recorder is not None:
-            recorder.record(self, known, scores, leverage, sample.hidden)
+            recorder.record(self, known, sample)
         targets = self.targets(annotation)
         residual = self.residual(annotation, targets, scores)
-        if self.thresholds.learns and (annotation.complete or annotation.named):
-            self.thresholds.observe(self.threshold_scores(annotation, targets, scores),
-                                    targets[1:] > 0.0)
         sample.forget()
         if self.groups is None:
             self.ridge.update(gain, leverage, residual)
         else:
             self.groups.learn(self.ridge, (gain, leverage), steps, residual,
                               known_targets(annotation, targets), checksum)
+        if self.reservoir.accepts(checksum, self.samples):
+            self.reservoir.add(self.kept_sample(checksum, sample.hidden, targets, annotation))
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
         self.last_sum = sample.hidden
+        self.decider.advance(self)
+
+    def kept_sample(self, checksum: int, hidden: Array, targets: Array,
+                    annotation: SampleLabels) -> KeptSample:
+        """Return a sample about to be counted as the reservoir keeps it; targets: of outputs."""
+        own = self.layer.own_neuron(hidden)
+        born = self.samples if self.options.forgetting < 1.0 else 0
+        return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8),
+                          annotation.complete, own, born, 1)
 
     def _group_steps(self, hidden: Array, annotation: SampleLabels) -> list[GroupStep]:
         """Return the gains of the groups that a sample informs; none without partial annotations.
@@ -169,20 +181,6 @@ class Learner:
             residual[targets == 0.0] = 0.0
         return residual
 
-    def output_leverages(self, hidden: Array) -> Array:
-        """Return the leverage hMh of rows (n, size) for each output: (n, outputs), or (n, 1)."""
-        whole: Array = np.einsum('ij,ji->i', hidden, self.ridge.gains(hidden))
-        if self.groups is None:
-            return np.asarray(whole[:, np.newaxis])
-        return self.groups.leverages(hidden, whole, len(self.labels) + 1)
-
-    def threshold_scores(self, annotation: SampleLabels, targets: Array, scores: Array) -> Array:
-        """Return scores to find thresholds from: -inf for unknown targets and labels not seen."""
-        usable: Array = scores[1:] + self.labels.handicap
-        if not annotation.complete:
-            usable[targets[1:] == 0.0] = -np.inf
-        return usable
-
     def count(self, annotation: SampleLabels, step: int) -> None:
         """Count a sample and its labels; step -1: no longer."""
         self.samples += step
@@ -200,6 +198,7 @@ class Learner:
                 else:
                     self.groups.add_output(self.ridge, self._recalibration())
                 self.labels.add(name)
+                self.decider.add_labels(len(self.labels))
                 if self._cached is not None:
                     self._cached.forget_outputs()
 
@@ -214,15 +213,26 @@ class Learner:
     def remove_label(self, name: str) -> None:
         """Forget a label."""
         self.forget_cached()
-        self.thresholds.settle()
         place = self.labels.columns[name]
         partial = self.groups is not None and place not in self.groups.complete.columns
         self.tokens.remove(name, partial or self.labels.counts[place - 1] > 0)
         self.ridge.remove_output(self.labels.remove(name))
         if self.groups is not None:
             self.groups.remove_output(place)
+        self.reservoir.remove_label(place - 1)
+        self.decider.remove_label(place - 1)
 
     # ----- whole -----
+
+    @property
+    def decision(self) -> Decision:
+        """How scores become probabilities and labels."""
+        return self.decider.decision
+
+    @property
+    def usual_mass(self) -> float:
+        """|neurons|^2 of a learnt sample on average; 0: it does not tell anything."""
+        return self.mass / self.samples if self.layer.radial and self.samples else 0.0
 
     def forget_cached(self) -> None:
         """Drop the cached sample, since the weights have changed."""
@@ -238,15 +248,16 @@ class Learner:
 
     def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
-        return LearnerState(self.ridge.copy(), self.labels.copy(), self.thresholds.copy(),
-                            self.sample_filter.copy(), self.samples, self.mass, self.last_sum,
+        return LearnerState(self.ridge.copy(), self.labels.copy(), self.decider.copy(),
+                            self.reservoir.copy(), self.sample_filter.copy(), self.samples,
+                            self.mass, self.last_sum,
                             None if self.groups is None else self.groups.copy(),
                             self.tokens.copy())
 
     def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""
-        (self.ridge, self.labels, self.thresholds, self.sample_filter, self.samples, self.mass,
-         self.last_sum, self.groups, self.tokens) = state
+        (self.ridge, self.labels, self.decider, self.reservoir, self.sample_filter, self.samples,
+         self.mass, self.last_sum, self.groups, self.tokens) = state
         self.forget_cached()
 
     def copy(self) -> Learner:
@@ -261,7 +272,7 @@ class Learner:
         layer = sum(array.nbytes for array in self.layer.arrays().values())
         groups = 0 if self.groups is None else self.groups.memory_bytes
         return (layer + self.ridge.memory_bytes + groups + self.sample_filter.counts.nbytes
-                + self.buffer.nbytes)
+                + self.buffer.nbytes + self.reservoir.memory_bytes)
 
 
 def known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:

@@ -4,45 +4,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from proemlc_ros.core.cached_sample import CachedSample
-from proemlc_ros.core.labels import LabelColumns, indicators
+from proemlc_ros.core.deciding.calibration import Mask
+from proemlc_ros.core.deciding.decision import Decision
+from proemlc_ros.core.labels import handicap_of, indicators
 from proemlc_ros.core.learner import Learner, LearnerState
+from proemlc_ros.core.learning_at_once import learn_at_once
+from proemlc_ros.core.learnt_block import (
+    CHUNK,
+    LearntSamples,
+    count_block,
+    hidden_rows,
+    names_in,
+)
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.thresholds import DecisionRule, Mask
 from proemlc_ros.core.unlearning import labelled_checksums
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
 
-# Samples whose scores are counted together: a few take nearly as long as many.
-CHUNK = 4 * BLOCK
-
-
-class LearntSamples(NamedTuple):
-    """Samples of a chunk just before each was learnt, one entry or row per sample."""
-
-    scores: Array  # (n, 1 + labels); unnamed label first
-    present: Mask  # (n, labels)
-    leverages: Array
-    squares: Array  # |h|^2
-    masses: Array
-
-
-class AppliedRules(NamedTuple):
+class AppliedDecisions(NamedTuple):
     """How labels were predicted for each sample just before it was learnt."""
 
-    thresholds: Array  # (n,)
-    at_least: npt.NDArray[np.intp]  # (n,)
+    held: list[tuple[int, Decision]]  # each with the first sample that it held for
     handicaps: Array  # (n, labels); -inf for those not known or not shown by then
 
 
@@ -86,12 +80,12 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                 savepoint.set()
             in_blocks = complete and learner.options.forgetting == 1.0 and stop - start > 1
             learner.forget_cached()
-            if in_blocks:
-                _learn_blocks(learner, rows[start:stop], annotations[start:stop], recorder,
-                              savepoint)
-            else:
-                _learn_each(learner, rows[start:stop], annotations[start:stop],
-                            checksums[start:stop], recorder, savepoint)
+            if in_blocks and recorder is None and learn_at_once(
+                    learner, rows[start:stop], annotations[start:stop], checksums[start:stop]):
+                continue
+            (_learn_blocks if in_blocks else _learn_each)(
+                learner, rows[start:stop], annotations[start:stop], checksums[start:stop],
+                recorder, savepoint)
     except ProEMLCError:
         savepoint.restore()
         raise
@@ -113,6 +107,9 @@ def learn_pseudo_inverse(learner: Learner, rows: Rows, annotations: list[SampleL
 
 def _runs(annotations: list[SampleLabels]) -> Iterator[tuple[int, int, bool]]:
     """Yield stretches of complete and of incomplete annotations: start, stop, complete."""
+    if all({annotation.complete for annotation in annotations}):
+        yield 0, len(annotations), True
+        return
     start = 0
     for stop in range(1, len(annotations) + 1):
         if stop == len(annotations) or annotations[stop].complete != annotations[start].complete:
@@ -127,84 +124,82 @@ def _learn_each(learner: Learner, rows: Rows, annotations: list[SampleLabels],
     if len(annotations) > 1:
         savepoint.set()
     for start in range(0, rows.shape[0], BLOCK):
-        block = slice(start, start + BLOCK)
-        for hidden, annotation, checksum in zip(learner.layer.rows(rows[block]),
-                                                annotations[block], checksums[block]):
+        part = slice(start, start + BLOCK)
+        for hidden, annotation, checksum in zip(learner.layer.rows(rows[part]), annotations[part],
+                                                checksums[part]):
             learner.learn_hidden(CachedSample(b'', hidden.copy()), annotation, checksum, recorder)
 
 
 def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
-                  recorder: PrequentialRecorder | None, savepoint: _Savepoint) -> None:
+                  checksums: list[int], recorder: PrequentialRecorder | None,
+                  savepoint: _Savepoint) -> None:
     """Learn complete samples in blocks."""
-    names = dict.fromkeys(name for annotation in annotations for name in annotation.present)
+    names = names_in(annotations)
     known = len(learner.labels)
     hidden_sum = np.zeros_like(learner.last_sum)
-    chunks = list(_chunks(learner, rows.shape[0]))
+    chunks = list(_chunks(learner, rows.shape[0], recorder is not None))
     for start, *stops in chunks:
-        hidden = _hidden_rows(learner, rows[start:stops[-1]])
+        hidden = hidden_rows(learner, rows[start:stops[-1]])
         squares = np.einsum('ij,ij->i', hidden, hidden)
         # A savepoint costs a copy of M; without it no sample may be rejected after another.
         if len(chunks) > 1 or len(stops) > 1 and not learner.ridge.always_accepts(squares.max()):
             savepoint.set()
-        parts = [_learn_block(learner, hidden[begin - start:end - start], annotations[begin:end],
-                              names, learner.samples == begin == 0)
-                 for begin, end in zip([start, *stops], stops)]
-        scores, present, leverages = map(np.concatenate, zip(*parts))
-        learnt = LearntSamples(scores, present, leverages, squares, learner.layer.masses(hidden))
-        rules, known = _count(learner, learnt, known)
-        if recorder is not None:
-            recorder.record_block(learner, rules, learnt)
-        learner.samples += len(hidden)
-        learner.mass += float(learnt.masses.sum())
+        for begin, end in zip([start, *stops], stops):
+            part = slice(begin - start, end - start)
+            learnt = _learn_block(learner, hidden[part], squares[part], annotations[begin:end],
+                                  names)
+            if recorder is not None:
+                applied, known = _applied(learner, learnt.present, known)
+                recorder.record_block(learner, applied, learnt)
+            count_block(learner, hidden[part], learnt.present, learnt.masses,
+                        checksums[begin:end])
+            if recorder is not None:
+                learner.decider.after_block(learner)
         hidden_sum += hidden.sum(axis=0)
     learner.last_sum = hidden_sum
+    if recorder is None:
+        learner.decider.after_rows(learner)
 
 
-def _chunks(learner: Learner, count: int) -> Iterator[list[int]]:
+def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[int]]:
     """Yield the chunks: where each begins, and where each of its blocks ends.
 
     The first samples of all need one product with M less than the others, which pays as long as
-    they are fewer than half the neurons.
+    they are fewer than half the neurons. A block ends where the decision has to be fitted.
+
+    Args:
+        learner: is to learn them.
+        count: number of samples.
+        each: whether every decision in between is wanted.
     """
+    samples = learner.samples
+    fits = iter(learner.decider.starts(samples, samples + count) if each else ())
+    fit = next(fits, math.inf) - samples
     chunk = [0]
     length = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
     while chunk[-1] < count:
-        chunk.append(min(count, chunk[-1] + length))
+        stop = min(count, chunk[-1] + length)
         length = BLOCK
+        if fit <= stop:
+            stop, fit = int(fit), next(fits, math.inf) - samples
+        chunk.append(stop)
         if chunk[-1] == count or chunk[-1] - chunk[0] >= CHUNK:
             yield chunk
             chunk = chunk[-1:]
 
 
-def _hidden_rows(learner: Learner, rows: Rows) -> Array:
-    """Return the hidden rows of samples, in memory that the next call uses again.
-
-    New memory each time would take a tenth of the time of learning.
-    """
-    count = rows.shape[0]
-    if count > CHUNK:
-        return learner.layer.rows(rows)
-    if len(learner.buffer) < count:
-        learner.buffer = np.empty((count, learner.layer.size), dtype=learner.options.dtype)
-    return learner.layer.rows(rows, learner.buffer[:count])
-
-
-def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
-                 names: Iterable[str], first: bool) -> tuple[Array, Mask, Array]:
-    """Learn a block of hidden rows; when it is rejected, nothing has changed.
+def _learn_block(learner: Learner, hidden: Array, squares: Array, block: list[SampleLabels],
+                 names: Iterable[str]) -> LearntSamples:
+    """Learn a block of hidden rows, except for counting; if rejected, nothing has changed.
 
     Args:
         learner: is to learn it.
         hidden: its rows.
+        squares: |h|^2 of each.
         block: one annotation per row.
         names: labels that must be known.
-        first: nothing has been learnt before.
-
-    Returns:
-        The scores before, the labels shown, and the leverages.
-
     """
-    prepared = learner.ridge.prepare_rows(hidden, first)
+    prepared = learner.ridge.prepare_rows(hidden, learner.samples == 0)
     others = [] if learner.groups is None else learner.groups.prepare_rows(hidden)
     learner.grow(names)
     labels = learner.labels
@@ -214,36 +209,29 @@ def _learn_block(learner: Learner, hidden: Array, block: list[SampleLabels],
     residuals = learner.ridge.update_rows(hidden, prepared, targets)
     if learner.groups is not None:
         learner.groups.update_rows(learner.ridge, hidden, others, targets, residuals)
-    return targets - residuals, present[:, 1:], prepared.leverages
+    return LearntSamples(targets - residuals, present[:, 1:], prepared.leverages, squares,
+                         learner.layer.masses(hidden))
 
 
-def _count(learner: Learner, learnt: LearntSamples, known: int) -> tuple[AppliedRules, int]:
-    """Count the labels of a chunk and learn the thresholds, as if sample by sample.
+def _applied(learner: Learner, present: Mask, known: int) -> tuple[AppliedDecisions, int]:
+    """Return how the labels of a block were predicted, as if sample by sample.
 
-    known: how many labels were known before; of the return value, after.
+    Args:
+        learner: has learnt the block, but not counted it.
+        present: which labels each sample shows.
+        known: how many labels were known before; of the return value, after.
     """
-    labels, (scores, present) = learner.labels, learnt[:2]
-    held: list[tuple[int, DecisionRule]] = []
     handicaps = np.full(present.shape, -np.inf)
+    handicap = learner.labels.handicap.copy()
     start = 0
     while start < len(present):
         # Until a label is shown for the first time, what holds for one sample holds for the next.
-        stretch = slice(start, start + _first_shown(labels, present[start:]) + 1)
-        handicaps[stretch, :known] = labels.handicap[:known]
-        held += [(start + place, choice) for place, choice in learner.thresholds.observe_rows(
-            scores[stretch, 1:] + labels.handicap, present[stretch])]
-        shown = present[stretch].sum(axis=0)
-        for place in shown.nonzero()[0].tolist():
-            labels.count(labels.names[place], int(shown[place]))
+        unseen: Mask = np.any(present[start:, handicap == -np.inf], axis=1)
+        first = int(unseen.argmax()) if unseen.any() else len(unseen)
+        stretch = slice(start, start + first + 1)
+        handicaps[stretch, :known] = handicap[:known]
+        for place in np.flatnonzero(np.any(present[stretch], axis=0)).tolist():
+            handicap[place] = handicap_of(learner.labels.names[place], 1)
             known = max(known, place + 1)
         start = stretch.stop
-    lengths = np.diff([place for place, _ in held], append=len(present))
-    thresholds, at_least = zip(*(choice for _, choice in held))
-    rules = AppliedRules(np.repeat(thresholds, lengths), np.repeat(at_least, lengths), handicaps)
-    return rules, known
-
-
-def _first_shown(labels: LabelColumns, present: Mask) -> int:
-    """Return which sample is the first with a label never shown; behind the last: none is."""
-    unseen = present[:, labels.handicap == -np.inf].any(axis=1)
-    return int(unseen.argmax()) if unseen.any() else len(present)
+    return AppliedDecisions(learner.decider.held(learner.samples, len(present)), handicaps), known

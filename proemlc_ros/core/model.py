@@ -155,13 +155,20 @@ class ProEMLC(ModelReader):
 
     def calibrate(self, X: object, labels: object, absent: object = None,
                   complete: object = True) -> None:
-        """Learn the thresholds again from samples that were learnt, each as if left out.
+        """Fit probabilities and decision to samples that were learnt, each as if left out.
 
-        Worth while after partial sums, which see no scores; exact in any order.
+        The model itself does so with a part of the samples, which it keeps; see fit_decision().
         """
         with self._lock:
             rows, annotations = self._check(X, labels, absent, complete)
             self._state.calibrate(rows, annotations)
+
+    def fit_decision(self) -> None:
+        """Fit probabilities and decision to the samples kept for it; else done at times."""
+        with self._lock:
+            learner = self._state.learner
+            if learner is not None:
+                learner.decider.fit_now(learner)
 
     def fix_layer(self) -> None:
         """Fix a hidden layer that waits for more first samples, with those that have come."""

@@ -10,11 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.cached_sample import CachedSample
+from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prediction import Classification, choose, novelty_of
+from proemlc_ros.core.prediction import (
+    Classification,
+    choose,
+    choose_rows,
+    classify,
+    novelty_of_rows,
+    probabilities_of,
+)
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
@@ -23,6 +32,9 @@ from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
 from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import NotReadyError
+
+# Rows that are predicted together.
+_TOGETHER = 512
 
 
 class ModelReader:
@@ -45,7 +57,8 @@ class ModelReader:
         with self._lock:
             learner = self._state.learner
             if learner is not None and type(X) is np.ndarray and X.ndim == 1:
-                return self._outputs_of_one(learner, X)[np.newaxis, 1:].copy()
+                outputs = self._sample(learner, X).outputs(learner.ridge)
+                return outputs[np.newaxis, 1:].copy()
             rows = self._check_rows(X)
             if learner is None:
                 return np.zeros((rows.shape[0], len(self._state.labels)), self.options.dtype)
@@ -53,16 +66,25 @@ class ModelReader:
             return np.ascontiguousarray(outputs[:, 1:])
 
     def predict(self, X: object) -> list[tuple[str, ...]]:
-        """Return the predicted labels of each row, best score first."""
+        """Return the predicted labels of each row, best first."""
         with self._lock:
             learner = self._state.learner
             if learner is not None and type(X) is np.ndarray and X.ndim == 1:
-                outputs = self._outputs_of_one(learner, X)
-                return [choose(learner, outputs[1:] + learner.labels.handicap)]
-            scores = self.scores(X)
+                return [choose(learner, self._sample(learner, X))]
+            rows = self._check_rows(X)
             if learner is None:
-                return [()] * len(scores)
-            return [choose(learner, row) for row in scores + learner.labels.handicap]
+                return [()] * rows.shape[0]
+            return [names for start in range(0, rows.shape[0], _TOGETHER)
+                    for names in choose_rows(learner, rows[start:start + _TOGETHER])]
+
+    def probabilities(self, X: object) -> Array:
+        """Return the calibrated probability of each label (n, labels)."""
+        with self._lock:
+            rows = self._check_rows(X)
+            learner = self._state.learner
+            if learner is None:
+                return np.zeros((rows.shape[0], len(self._state.labels)))
+            return probabilities_of(learner, learner.layer.rows(rows))
 
     def novelty(self, X: object) -> Array:
         """Return for each row how unlike everything learnt it is, from 0 to 1."""
@@ -71,27 +93,18 @@ class ModelReader:
             learner = self._state.learner
             if learner is None:
                 return np.ones(rows.shape[0], self.options.dtype)
-            hidden = learner.layer.rows(rows)
-            leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
-            return np.array([novelty_of(learner, row, float(leverage))
-                             for row, leverage in zip(hidden, leverages)], self.options.dtype)
+            return novelty_of_rows(learner, learner.layer.rows(rows)).astype(self.options.dtype)
 
     def classify(self, x: object) -> Classification:
-        """Return labels, scores and novelty of one sample (width,), in one pass."""
+        """Return labels, scores, probabilities and novelty of one sample (width,), in one pass."""
         with self._lock:
             state = self._state
             vector = check_vector(x, state.width, state.options.dtype)
-            learner = state.learner
-            if learner is None:
-                names = tuple(state.labels.names)
-                return Classification((), np.zeros(len(names), state.options.dtype), 1.0, names,
-                                      0.0, 0)
-            sample = learner.cached_sample(vector)
-            scores = sample.outputs(learner.ridge)[1:]
-            _, leverage = sample.gain(learner.ridge)
-            return Classification(choose(learner, scores + learner.labels.handicap),
-                                  scores.copy(), novelty_of(learner, sample.hidden, leverage),
-                                  tuple(learner.labels.names), *learner.thresholds.choice)
+            if state.learner is not None:
+                return classify(state.learner, state.learner.cached_sample(vector))
+            names = tuple(state.labels.names)
+            return Classification((), np.zeros(len(names), state.options.dtype), 1.0, names, 0.0,
+                                  0, np.zeros(len(names), np.float32))
 
     def left_out_scores(self, X: object, labels: list[SampleLabels]) -> Array:
         """Return the scores (n, labels) of learnt samples, each as if it had not been learnt.
@@ -117,10 +130,9 @@ class ModelReader:
                                     'learn something first')
             return learner.layer.rows(rows)
 
-    def _outputs_of_one(self, learner: Learner, x: object) -> Array:
-        """Return the outputs of one dense sample, unnamed label first."""
-        vector = check_vector(x, self._state.width, learner.options.dtype)
-        return learner.cached_sample(vector).outputs(learner.ridge)
+    def _sample(self, learner: Learner, x: object) -> CachedSample:
+        """Return one dense sample with what is known of it."""
+        return learner.cached_sample(check_vector(x, self._state.width, learner.options.dtype))
 
     def _check_rows(self, X: object) -> Rows:
         return check_rows(X, self._state.width, self.options.dtype)
@@ -172,11 +184,19 @@ class ModelReader:
 
     @property
     def thresholds(self) -> Array:
-        """For each label, the score above which it is predicted."""
+        """For each label, the score above which it is predicted, or likelier than not."""
         with self._lock:
             learner = self._state.learner
-            value = 0.0 if learner is None else learner.thresholds.choice.threshold
-            return np.full(len(self._state.labels), value)
+            if learner is None:
+                return np.zeros(len(self._state.labels))
+            return learner.decision.thresholds()
+
+    @property
+    def decision(self) -> Decision:
+        """How scores become probabilities and labels."""
+        with self._lock:
+            learner = self._state.learner
+            return Decision.prior(self.options.threshold) if learner is None else learner.decision
 
     @property
     def warming_up(self) -> bool:

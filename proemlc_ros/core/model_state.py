@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
@@ -92,10 +93,8 @@ class ModelState:
         if self.learner is None:
             recorder.record_nothing(len(self.labels))
         else:
-            hidden = self.learner.layer.rows(row)[0]
-            _, leverage = self.learner.ridge.gain(hidden)
-            recorder.record(self.learner, len(self.labels), self.learner.ridge.outputs(hidden),
-                            leverage, hidden)
+            recorder.record(self.learner, len(self.labels),
+                            CachedSample(b'', self.learner.layer.rows(row)[0].copy()))
         self.learn(row, [annotation])
 
     def unlearn(self, rows: Rows, annotations: list[SampleLabels],

@@ -17,7 +17,7 @@ ACTIVATIONS = ('sigmoid', 'relu', 'tanh', 'sine', 'gaussian', 'softplus', 'ident
 RADIAL = ('rbf', 'laplacian')
 SCALINGS = ('none', 'standard', 'minmax', 'l2')
 RECALIBRATIONS = ('exact', 'paper')
-THRESHOLDS = ('zero', 'learnt', 'learnt_hamming')
+THRESHOLDS = ('zero', 'learnt', 'learnt_hamming', 'probable', 'expected_f1')
 DTYPES = ('float64', 'float32')
 # Means and spreads settle within this many samples; radial neurons need one sample each.
 SCALING_WARMUP = 100
@@ -36,7 +36,7 @@ class Options:
     seed: int = 0
     bias: bool = True
     forgetting: float = 1.0
-    threshold: str = 'learnt'
+    threshold: str = 'expected_f1'
     gamma: float | None = None
     gamma_scale: float = 1.0
     whiten: bool = False

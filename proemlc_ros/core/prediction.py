@@ -4,94 +4,145 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.deciding.calibration import Mask
+from proemlc_ros.core.deciding.decision import explain
+from proemlc_ros.core.familiarity import known_share, known_shares
+from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.thresholds import Mask, decide
 
 if TYPE_CHECKING:
+    from proemlc_ros.core.cached_sample import CachedSample
     from proemlc_ros.core.learner import Learner
-    from proemlc_ros.core.learning import AppliedRules, LearntSamples
+    from proemlc_ros.core.learning import AppliedDecisions
+    from proemlc_ros.core.learnt_block import LearntSamples
 
 
 class Classification(NamedTuple):
-    """The prediction for one sample."""
+    """The prediction for one sample.
 
-    labels: tuple[str, ...]  # predicted, best score first
+    As float32, the predicted labels are exactly those whose value is above the threshold: the
+    probability, or the score where by_probability is not set.
+    """
+
+    labels: tuple[str, ...]  # predicted, best first
     scores: Array  # one per known label
     novelty: float  # 0: well known, 1: nothing like it was learnt
     names: tuple[str, ...]  # of all known labels, in the order of scores
-    threshold: float  # the score above which a label was predicted
-    at_least: int  # how many of the best were predicted whatever their score: 0 or 1
+    threshold: float  # the value above which a label was predicted
+    at_least: int  # how many of the best are predicted whatever their value: 0 or 1
+    probabilities: Array = np.zeros(0, np.float32)  # one per known label; calibrated
+    by_probability: bool = False
 
     def with_offset(self, offset: float) -> Classification:
         """Return the same decided with another threshold: higher by offset, or lower."""
+        values = self.probabilities if self.by_probability else self.scores
         threshold = self.threshold + offset
-        order = np.argsort(-self.scores, kind='stable')
-        labels = [self.names[column] for column in order if self.scores[column] > threshold]
-        if not labels and self.at_least and self.labels:
-            labels = [self.labels[0]]
-        return self._replace(labels=tuple(labels), threshold=threshold)
+        order = np.argsort(-values, kind='stable').tolist()
+        columns = [column for column in order if values[column] > threshold]
+        if not columns and self.at_least and self.labels:
+            columns = [self.names.index(self.labels[0])]
+        return self.decided(columns, threshold)
+
+    def decided(self, columns: list[int], threshold: float) -> Classification:
+        """Return the same with these labels predicted, and a threshold that tells them."""
+        chosen = np.zeros(len(self.names), dtype=bool)
+        chosen[columns] = True
+        values = self.probabilities if self.by_probability else self.scores
+        explained = explain(values, chosen, threshold)
+        found = self._replace(labels=tuple([self.names[column] for column in columns]),
+                              threshold=explained.threshold)
+        if self.by_probability:
+            return found._replace(probabilities=explained.values)
+        # Only where float32 cannot tell equal scores apart is one of them moved.
+        moved = explained.values != values.astype(np.float32)
+        return (found._replace(scores=np.where(moved, explained.values, values))
+                if moved.any() else found)
 
 
-def choose(learner: Learner, scores: Array) -> tuple[str, ...]:
-    """Return the labels to predict, best score first; scores: -inf for labels never shown."""
-    threshold, at_least = learner.thresholds.choice
+def classify(learner: Learner, sample: CachedSample) -> Classification:
+    """Return the prediction for one sample."""
+    outputs = sample.outputs(learner.ridge)
+    known = known_share_of(learner, sample)
+    usable = outputs[1:] + learner.labels.handicap
+    decision = learner.decision
+    probabilities = decision.probabilities(usable, known)
+    novelty = float(decision.novelty(probabilities, known))
+    found = Classification((), outputs[1:].copy(), novelty, tuple(learner.labels.names),
+                           decision.threshold, decision.at_least,
+                           probabilities.astype(np.float32), decision.by_probability)
+    return found.decided(decision.columns(usable, probabilities), decision.threshold)
+
+
+def choose(learner: Learner, sample: CachedSample) -> tuple[str, ...]:
+    """Return the labels to predict, best first."""
+    scores = sample.outputs(learner.ridge)[1:] + learner.labels.handicap
+    decision = learner.decision
+    probabilities: Array = scores
+    if decision.by_probability:
+        known = known_share_of(learner, sample) if decision.needs_familiarity else None
+        probabilities = decision.probabilities(scores, known)
     names = learner.labels.names
-    if not len(scores):
-        return ()
-    best = int(scores.argmax())
-    if scores[best] > threshold:
-        columns = (scores > threshold).nonzero()[0].tolist()
-        if len(columns) > 1:
-            columns.sort(key=scores.item, reverse=True)
-        return tuple([names[column] for column in columns])
-    return (names[best],) if at_least and scores[best] > -np.inf else ()
+    return tuple([names[column] for column in decision.columns(scores, probabilities)])
 
 
-def novelty_of(learner: Learner, hidden: Array, leverage: float) -> float:
-    """Return the leverage q = hMh as a number from 0 (well known) to 1 (nothing like it known).
-
-    The pull q / (1 + q) that the sample would have on its own score, relative to the same in an
-    empty model, where q is |h|^2 / ridge. Neurons around centres fall silent far from them, so for
-    them the share of their usual answer that is missing counts as new.
-    """
-    square = float(hidden.dot(hidden))
-    if square == 0.0 or not _is_sound(leverage, square):
-        return 1.0
-    share = leverage / (1.0 + leverage) * (learner.options.ridge + square) / square
-    known = 1.0 - min(max(share, 0.0), 1.0)
-    if learner.layer.radial and learner.mass > 0.0:
-        known *= min(1.0, learner.layer.mass(hidden) * learner.samples / learner.mass)
-    return 1.0 - known
+def known_share_of(learner: Learner, sample: CachedSample) -> float:
+    """Return how well known a sample is, from 0 to 1."""
+    _, leverage = sample.gain(learner.ridge)
+    hidden = sample.hidden
+    return known_share(leverage, float(hidden.dot(hidden)), learner.layer.mass(hidden),
+                       learner.options.ridge, learner.usual_mass)
 
 
-def _is_sound(leverage: float, square: float) -> bool:
-    """Whether the precision has held the leverage; rounding may leave one of -1e-16."""
-    return -0.1 < leverage < math.inf and square < math.inf
+def known_of_rows(learner: Learner, hidden: Array) -> Array:
+    """Return known_share_of() each hidden row."""
+    leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
+    return known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
+                        learner.layer.masses(hidden), learner.options.ridge, learner.usual_mass)
 
 
-def _block_novelty(learner: Learner, learnt: LearntSamples) -> Array:
-    """Return novelty_of() each row of a block, the rows before it having been learnt.
+def novelty_of_rows(learner: Learner, hidden: Array) -> Array:
+    """Return how new each hidden row is, from 0 to 1."""
+    known = known_of_rows(learner, hidden)
+    scores = learner.ridge.outputs_of_rows(hidden)[:, 1:] + learner.labels.handicap
+    decision = learner.decision
+    return decision.novelty(decision.probabilities(scores, known), known)
+
+
+def probabilities_of(learner: Learner, hidden: Array) -> Array:
+    """Return the probabilities of the labels (n, labels) for hidden rows."""
+    scores = learner.ridge.outputs_of_rows(hidden)[:, 1:] + learner.labels.handicap
+    known = (known_of_rows(learner, hidden) if learner.decision.calibration.uncontrasted.any()
+             else None)
+    return learner.decision.probabilities(scores, known)
+
+
+def choose_rows(learner: Learner, rows: Rows) -> list[tuple[str, ...]]:
+    """Return the labels to predict for each sample, best first."""
+    hidden = learner.layer.rows(rows)
+    scores = learner.ridge.outputs_of_rows(hidden)[:, 1:] + learner.labels.handicap
+    values: Array = scores
+    decision = learner.decision
+    if decision.by_probability:
+        known = known_of_rows(learner, hidden) if decision.needs_familiarity else None
+        values = decision.probabilities(scores, known)
+    return _names_of(learner.labels.names, decision.decide(scores, values), values)
+
+
+def _known_of_block(learner: Learner, learnt: LearntSamples) -> Array:
+    """Return known_share_of() each row of a block, the rows before it having been learnt.
 
     learner: with samples and mass as before the block.
     """
-    leverages, squares, masses = learnt.leverages, learnt.squares, learnt.masses
-    share = leverages / (1.0 + leverages)
-    with np.errstate(divide='ignore', invalid='ignore'):
-        share *= (learner.options.ridge + squares) / squares
-    unknown = (squares == 0.0) | ~np.isfinite(share)
-    known = np.where(unknown, 0.0, 1.0 - np.clip(share, 0.0, 1.0))
+    usual: Array | float = 0.0
     if learner.layer.radial:
-        before = learner.mass + np.concatenate(([0.0], masses.cumsum()[:-1]))
-        samples = learner.samples + np.arange(len(masses))
-        heard = before > 0.0
-        known[heard] *= np.minimum(1.0, masses[heard] * samples[heard] / before[heard])
-    novelty: Array = 1.0 - known
-    return novelty
+        before = learner.mass + np.concatenate(([0.0], learnt.masses.cumsum()[:-1]))
+        usual = before / np.maximum(learner.samples + np.arange(len(before)), 1)
+    return known_shares(learnt.leverages, learnt.squares, learnt.masses, learner.options.ridge,
+                        usual)
 
 
 class PrequentialResult(NamedTuple):
@@ -100,6 +151,7 @@ class PrequentialResult(NamedTuple):
     labels: list[tuple[str, ...]]  # predicted, best score first
     scores: Array  # (n, labels); of a label not known yet: the score that it would have had
     novelty: Array  # (n,)
+    probabilities: Array  # (n, labels); of a label not known yet: 0
 
 
 class PrequentialRecorder:
@@ -109,42 +161,52 @@ class PrequentialRecorder:
         self._labels: list[tuple[str, ...]] = []
         self._outputs: list[Array] = []
         self._novelty: list[Array] = []
+        self._probabilities: list[Array] = []
 
-    def record(self, learner: Learner, known: int, outputs: Array, leverage: float,
-               hidden: Array) -> None:
+    def record(self, learner: Learner, known: int, sample: CachedSample) -> None:
         """Add the prediction for one sample.
 
         Args:
             learner: as before the sample is learnt; new labels may be known already.
             known: how many labels were known before the sample.
-            outputs: of the sample, unnamed label first.
-            leverage: of the sample.
-            hidden: its hidden row.
+            sample: is about to be learnt.
         """
-        scores = outputs[1:known + 1] + learner.labels.handicap[:known]
-        self._labels.append(choose(learner, scores))
-        self._outputs.append(outputs[np.newaxis])
-        self._novelty.append(np.array([novelty_of(learner, hidden, leverage)]))
+        found = classify(learner, sample)
+        self._labels.append(found.labels)
+        self._outputs.append(sample.outputs(learner.ridge)[np.newaxis])
+        self._novelty.append(np.array([found.novelty]))
+        self._probabilities.append(found.probabilities[np.newaxis, :known])
 
-    def record_block(self, learner: Learner, rules: AppliedRules, learnt: LearntSamples) -> None:
+    def record_block(self, learner: Learner, applied: AppliedDecisions,
+                     learnt: LearntSamples) -> None:
         """Add the predictions for a block of samples, each as before it was learnt.
 
         Args:
             learner: with samples and mass as before the block.
-            rules: how their labels were predicted.
+            applied: how their labels were predicted.
             learnt: the samples.
         """
-        scores = learnt.scores[:, 1:] + rules.handicaps
-        chosen = decide(scores, rules.thresholds[:, np.newaxis], rules.at_least)
-        self._labels += _names_of(learner.labels.names, chosen, scores)
+        known = _known_of_block(learner, learnt)
+        scores = learnt.scores[:, 1:] + applied.handicaps
+        novelty = np.empty(len(scores))
+        places = [place for place, _ in applied.held] + [len(scores)]
+        for (start, decision), stop in zip(applied.held, places[1:]):
+            part = slice(start, stop)
+            probabilities = decision.probabilities(scores[part], known[part])
+            chosen = decision.decide(scores[part], probabilities)
+            values = probabilities if decision.by_probability else scores[part]
+            self._labels += _names_of(learner.labels.names, chosen, values)
+            self._probabilities.append(probabilities)
+            novelty[part] = decision.novelty(probabilities, known[part])
         self._outputs.append(learnt.scores)
-        self._novelty.append(_block_novelty(learner, learnt))
+        self._novelty.append(novelty)
 
     def record_nothing(self, known: int) -> None:
         """Add the empty prediction of a model that has learnt nothing."""
         self._labels.append(())
         self._outputs.append(np.zeros((1, known + 1)))
         self._novelty.append(np.ones(1))
+        self._probabilities.append(np.zeros((1, known)))
 
     def result(self, labels: int) -> PrequentialResult:
         """Return all predictions, with scores for that many labels."""
@@ -155,11 +217,17 @@ class PrequentialRecorder:
             part[:] = outputs[:, :1]
             part[:, :outputs.shape[1] - 1] = outputs[:, 1:]
             start += len(outputs)
-        return PrequentialResult(self._labels, scores, np.concatenate(self._novelty))
+        probabilities = np.zeros(scores.shape)
+        start = 0
+        for known in self._probabilities:
+            probabilities[start:start + len(known), :known.shape[1]] = known
+            start += len(known)
+        return PrequentialResult(self._labels, scores, np.concatenate(self._novelty),
+                                 probabilities)
 
 
 def _names_of(names: list[str], chosen: Mask, scores: Array) -> list[tuple[str, ...]]:
-    """Return the chosen labels of each row, best score first."""
+    """Return the chosen labels of each row, best first."""
     rows, columns = chosen.nonzero()
     best_first = np.lexsort((-scores[rows, columns], rows))
     ranked = [names[column] for column in columns[best_first].tolist()]

@@ -87,11 +87,31 @@ def check_annotations(count: int, labels: object, absent: object = None,
         LengthMismatchError: when there is not one collection per sample.
     """
     listed = _one_each(count, labels, 'labels')
+    if absent is None and isinstance(complete, bool):
+        return _check_alike(listed, complete, known)
     unlisted = [None] * count if absent is None else _one_each(count, absent, 'absent')
     rules = ([complete] * count if isinstance(complete, bool)
              else _one_each(count, complete, 'complete'))
     rules = [bool(rule) if hasattr(rule, 'dtype') else rule for rule in rules]
     return [_check_cached(*given, known) for given in zip(listed, unlisted, rules)]
+
+
+def _check_alike(listed: list[object], complete: bool,
+                 known: Collection[str]) -> list[SampleLabels]:
+    """Return annotations that name present labels only; equal ones are checked once."""
+    checked: dict[object, SampleLabels] = {}
+    annotations = []
+    for labels in listed:
+        try:
+            annotation = checked.get(labels) if type(labels) is tuple else None
+        except TypeError:  # something in it that is no label, which is explained below
+            annotation = None
+        if annotation is None:
+            annotation = _check_cached(labels, None, complete, known)
+            if type(labels) is tuple:
+                checked[labels] = annotation
+        annotations.append(annotation)
+    return annotations
 
 
 # In a stream many annotations are equal. "typed", since 1 equals True but is not a truth value.

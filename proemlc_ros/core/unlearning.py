@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.core.deciding.calibration import LeftOut
+from proemlc_ros.core.deciding.decision import fit_decision
+from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
 from proemlc_ros.core.rows import Rows, is_sparse, other_form
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import NeverLearntError, ProEMLCError
 
 if TYPE_CHECKING:
@@ -118,8 +120,10 @@ def labelled_checksums(learner: Learner | PartialSums, rows: Rows,
                        annotations: list[SampleLabels]) -> list[int]:
     """Return the checksum of each row with its labels."""
     plain = checksums_of_rows(rows, [annotation.complete for annotation in annotations])
-    totals = {annotation: learner.tokens.total(annotation) for annotation in set(annotations)}
-    return [labelled(checksum, totals[annotation])
+    # In a stream many annotations are equal.
+    totals = {annotation: learner.tokens.total(annotation)
+              for annotation in dict.fromkeys(annotations)}
+    return [(checksum + totals[annotation]) & _CHECKSUMS
             for checksum, annotation in zip(plain, annotations)]
 
 
@@ -179,24 +183,18 @@ def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels,
     residual = learner.residual(annotation, targets, scores)
     if nameless and not annotation.complete:
         residual[0] = -scores[0]  # to which the unnamed label was neutral
-    leverages = np.full(len(scores), leverage)
     if groups is None:
         ridge.downdate(gain, leverage, residual)
     else:
-        for step in steps:
-            leverages[step.group.columns] = step.leverage
         groups.unlearn(ridge, (gain, leverage), steps, residual, known, checksum)
         learner.groups = groups if groups.partial else None
     learner.sample_filter.remove(checksum)
+    learner.reservoir.discard(learner.kept_sample(checksum, hidden, targets, annotation))
     learner.count(annotation, -1)
     learner.mass -= learner.layer.mass(hidden)
-    # What the scores were before the sample had been learnt.
-    earlier = scores - residual * (leverages / (1.0 - leverages))
-    if annotation.complete or annotation.named:
-        learner.thresholds.take_back(learner.threshold_scores(annotation, targets, earlier),
-                                     targets[1:] > 0.0)
     if learner.samples == 0 and learner.options.ridge > 0.0:
         learner.start_again()  # What rounding has left is not worth keeping.
+    learner.decider.step_back(learner)
     learner.forget_cached()
 
 
@@ -232,47 +230,35 @@ def _check_labels(learner: Learner, annotation: SampleLabels) -> None:
 
 
 def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
-    """Learn the thresholds again from the leave-one-out scores of learnt samples.
+    """Fit the decision to the leave-one-out scores of learnt samples, all of them."""
+    evidence = evidence_of(learner, rows, annotations)
+    counts = np.array(learner.labels.counts, dtype=np.int64)
+    learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts),
+                          learner.samples)
 
-    Without its sample, a score is y - (y - score) / (1 - hMh): no refit is needed. Samples that
-    are centres of neurons do not count as long as there are others, since the neuron stays.
-    """
-    thresholds = Thresholds(learner.options.threshold, learner.options.forgetting)
-    centres = learner.layer.are_centres(rows)
-    if not centres.all():
-        others = np.flatnonzero(~centres)
-        rows, annotations = rows[others], [annotations[place] for place in others]
+
+def evidence_of(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> LeftOut:
+    """Return the scores of learnt samples, each as if it had been left out."""
+    solution = Solution.of(learner, copied=False)
+    parts = []
     for start in range(0, rows.shape[0], BLOCK):
-        _calibrate_block(learner, thresholds, rows[start:start + BLOCK],
-                         annotations[start:start + BLOCK])
-    thresholds.choose()
-    learner.thresholds = thresholds
+        hidden = learner.layer.rows(rows[start:start + BLOCK])
+        targets = np.array([learner.targets(annotation)[1:]
+                            for annotation in annotations[start:start + BLOCK]]).astype(np.int8)
+        own = np.array([learner.layer.own_neuron(row) for row in hidden], dtype=np.intp)
+        born = np.full(len(hidden), learner.samples - 1, dtype=np.intp)
+        parts.append(left_out(solution, LearntRows(hidden, targets, own, born,
+                                                   np.ones_like(born))))
+    return LeftOut(*map(np.concatenate, zip(*parts)))
 
 
 def left_out_scores(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> Array:
     """Return the scores (n, labels) of learnt samples, each as if it had not been learnt."""
-    parts = []
-    for start in range(0, rows.shape[0], BLOCK):
-        hidden = learner.layer.rows(rows[start:start + BLOCK])
-        leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
-        outputs = learner.ridge.outputs_of_rows(hidden)
-        left = np.maximum(1.0 - leverages, np.finfo(outputs.dtype).eps)
-        targets = np.array([learner.targets(annotation)
-                            for annotation in annotations[start:start + BLOCK]])
-        scores = targets - (targets - outputs) / left[:, np.newaxis]
-        parts.append(np.where(targets == 0.0, outputs, scores)[:, 1:])
-    return np.concatenate(parts) if parts else np.zeros((0, len(learner.labels)))
-
-
-def _calibrate_block(learner: Learner, thresholds: Thresholds, rows: Rows,
-                     annotations: list[SampleLabels]) -> None:
-    hidden = learner.layer.rows(rows)
-    outputs = learner.ridge.outputs_of_rows(hidden)
-    left = np.maximum(1.0 - learner.output_leverages(hidden), np.finfo(outputs.dtype).eps)
-    targets = np.array([learner.targets(annotation) for annotation in annotations])
-    scores = targets - (targets - outputs) / left
-    usable = scores[:, 1:] + learner.labels.handicap
-    usable[targets[:, 1:] == 0.0] = -np.inf
-    informative = [annotation.complete or bool(annotation.named) for annotation in annotations]
-    thresholds.add_rows(usable[informative], targets[informative, 1:] > 0.0)
-    thresholds.settle()
+    if not len(annotations):
+        return np.zeros((0, len(learner.labels)))
+    found = evidence_of(learner, rows, annotations)
+    if (found.targets != 0).all():
+        return found.scores
+    # A sample says nothing of the labels that it leaves unknown.
+    outputs = learner.ridge.outputs_of_rows(learner.layer.rows(rows))[:, 1:]
+    return np.where(found.targets == 0, outputs, found.scores)

@@ -180,6 +180,7 @@ class AnnotationStream:
 
     def _follow(self, event: Event) -> list[PendingAnnotation]:
         """Know what the model knows after an event; return the annotations that it rejects."""
+        self.matcher.objects.clear()
         known = self.expected.known
         if event.kind is EventKind.RENAME and event.label in known:
             del known[event.label]

@@ -20,8 +20,8 @@ from proemlc_ros.errors import MissingDependencyError, NotReadyError, ParameterE
 OPSET = 17
 # Reductions take their axes as an input from this version of the operators on.
 LEAST_OPSET = 13
-FEATURES, SCORES, NOT_YET = 'features', 'scores', (
-    'the model has learnt nothing yet; teach it before it is exported')
+FEATURES, SCORES, PROBABILITIES = 'features', 'scores', 'probabilities'
+NOT_YET = 'the model has learnt nothing yet; teach it before it is exported'
 _PRODUCER = 'proemlc_ros'
 
 
@@ -92,10 +92,10 @@ def export_model(model: ProEMLC) -> Any:
     onnx = onnx_library()
     helper, kind = onnx.helper, onnx.TensorProto
     graph = GraphWriter(onnx)
-    output = _add_scores(graph, model, FEATURES)
+    outputs = _add_outputs(graph, model, FEATURES)
     made = helper.make_model(
         helper.make_graph(graph.nodes, 'proemlc', [helper.make_tensor_value_info(
-            FEATURES, kind.FLOAT, ['n', model.width])], [output], graph.constants),
+            FEATURES, kind.FLOAT, ['n', model.width])], outputs, graph.constants),
         producer_name=_PRODUCER, opset_imports=[helper.make_opsetid('', OPSET)])
     # The newest file format would keep older runtimes out for nothing.
     made.ir_version = min(made.ir_version, 8)
@@ -127,11 +127,11 @@ def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     features = graph.add('Flatten', wanted, axis=1)
     if parameters.get('normalise', 'True') == 'True':
         features = unit_rows(graph, features, np.float32)
-    output = _add_scores(graph, model, features)
+    outputs = _add_outputs(graph, model, features)
     made.graph.node.extend(graph.nodes)
     made.graph.initializer.extend(graph.constants)
     del made.graph.output[:]
-    made.graph.output.append(output)
+    made.graph.output.extend(outputs)
     return _finished(onnx, made, model)
 
 
@@ -151,8 +151,8 @@ def _extractor_parameters(model: ProEMLC, digest: str) -> dict[str, str]:
     return parameters
 
 
-def _add_scores(graph: GraphWriter, model: ProEMLC, features: str) -> Any:
-    """Add everything from features to the scores; return the description of the output."""
+def _add_outputs(graph: GraphWriter, model: ProEMLC, features: str) -> list[Any]:
+    """Add everything from features to scores and probabilities; return their descriptions."""
     onnx = onnx_library()
     layer = model.layer
     if layer is None or not model.labels:
@@ -161,8 +161,20 @@ def _add_scores(graph: GraphWriter, model: ProEMLC, features: str) -> Any:
     hidden = hidden_rows(graph, layer, samples)
     scores = graph.add('MatMul', hidden, graph.constant(model.weights))
     graph.add('Cast', scores, name=SCORES, to=onnx.TensorProto.FLOAT)
-    return onnx.helper.make_tensor_value_info(
-        SCORES, onnx.TensorProto.FLOAT, ['n', len(model.labels)])
+    _add_probabilities(graph, model, scores)
+    return [onnx.helper.make_tensor_value_info(
+        name, onnx.TensorProto.FLOAT, ['n', len(model.labels)])
+        for name in (SCORES, PROBABILITIES)]
+
+
+def _add_probabilities(graph: GraphWriter, model: ProEMLC, scores: str) -> None:
+    """Add the logistic curve of each label; a label that no sample shows has probability 0."""
+    curve = model.decision.with_labels(len(model.labels)).calibration
+    sums = graph.add('Add', graph.add('Mul', scores, graph.constant(0.5 * curve.slopes)),
+                     graph.constant(0.5 * curve.offsets))
+    half = graph.constant(0.5 * (np.array(model.counts) > 0))
+    found = graph.add('Add', graph.add('Mul', graph.add('Tanh', sums), half), half)
+    graph.add('Cast', found, name=PROBABILITIES, to=onnx_library().TensorProto.FLOAT)
 
 
 def _finished(onnx: Any, made: Any, model: ProEMLC) -> Any:
@@ -178,6 +190,7 @@ def metadata_of(model: ProEMLC) -> dict[str, str]:
         'thresholds': json.dumps([float(value) for value in model.thresholds]),
         'extractor': str(model.extra.get('extractor') or ''),
         'samples': str(model.samples),
+        'decision': model.decision.rule,
     }
 
 

@@ -20,6 +20,8 @@ from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
+from proemlc_ros.core.metrics.probabilities import ProbabilityMetrics
+from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import ProEMLCError, cause_of
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
 from proemlc_ros.evaluation.bag_steps import BagSet
@@ -73,6 +75,7 @@ class PrequentialEvaluation:
         self._recent: deque[_LearntBlock] = deque()
         self._taken = 0
         self._metrics = PrequentialMetrics()
+        self._probabilities = ProbabilityMetrics()
         # The latest judgements: an annotation that is undone was not the truth.
         self._unsettled: deque[_Judgement] = deque()
 
@@ -131,7 +134,8 @@ class PrequentialEvaluation:
         p50, p95 = self.latency.percentiles((50, 95))
         return EvaluationResult(
             name, self.model.options.as_dict(), self.learning, metrics.samples,
-            self.stream.vectors, seconds, metrics.values(), label_results(metrics, start),
+            self.stream.vectors, seconds,
+            metrics.values() | self._probabilities.values(), label_results(metrics, start),
             {label: dict(counts.mistaken_for) for label, counts in metrics.labels.items()
              if counts.mistaken_for},
             metrics.curve.points(), {'p50': p50, 'p95': p95} if metrics.samples else {},
@@ -153,9 +157,12 @@ class PrequentialEvaluation:
         if before >= self._next_timing:
             self._time_prediction(block.rows[0])
         if self.learning:
-            predicted = self.model.test_then_train(block.rows, **block.learner_arguments()).labels
+            found = self.model.test_then_train(block.rows, **block.learner_arguments())
+            predicted, probabilities = found.labels, found.probabilities
         else:
             predicted = self.model.predict(block.rows)
+            probabilities = self.model.probabilities(block.rows)
+        self._add_probabilities(block, probabilities)
         judged, introduced = self._judge(block)
         self._taken += len(block)
         self._unsettled.extend(zip(predicted, block.labels, judged, block.times, strict=True))
@@ -166,6 +173,18 @@ class PrequentialEvaluation:
             while len(self._recent) > 1 and (
                     self._taken - self._recent[1].before >= UNDO_DEPTH):
                 self._recent.popleft()
+
+    def _add_probabilities(self, block: AnnotationBlock, probabilities: Array) -> None:
+        """Count how likely known labels were said to be."""
+        columns = {name: column for column, name in enumerate(self.model.labels)}
+        shape = probabilities.shape
+        present, named = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        for place, (labels, absent) in enumerate(zip(block.labels, block.absent, strict=True)):
+            present[place, [columns[name] for name in labels if name in columns]] = True
+            named[place, [columns[name] for name in absent if name in columns]] = True
+        judged = present | named | np.array(block.complete)[:, np.newaxis]
+        # A label that was not known, or not shown by then, has no probability.
+        self._probabilities.add(probabilities, present, judged & (probabilities > 0.0))
 
     def _settle(self, left: int) -> None:
         """Count all judgements except the latest ones."""
@@ -214,7 +233,7 @@ class PrequentialEvaluation:
             model.remove(event.label)
         elif event.kind is EventKind.RESET:
             model.replace(ProEMLC(**self.model.options.as_dict()))
-        else:
+        elif event.kind is not EventKind.RENEW:  # It changes no sample, and settings are given.
             self._rejects['missing_model_file'] += 1
         self._known = dict.fromkeys(self.model.labels)
 

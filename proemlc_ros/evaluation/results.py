@@ -25,7 +25,7 @@ FORMAT_VERSION = 1
 METRICS = {
     'hamming': 'Hamming loss', 'subset_accuracy': 'subset accuracy', 'accuracy': 'accuracy',
     'precision': 'precision', 'recall': 'recall', 'f1': 'example F1', 'micro_f1': 'micro F1',
-    'macro_f1': 'macro F1',
+    'macro_f1': 'macro F1', 'log_loss': 'log loss', 'calibration_error': 'calibration error',
 }
 """Keys of the metrics in files and on the command line, with their titles."""
 

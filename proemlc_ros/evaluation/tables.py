@@ -106,6 +106,28 @@ def read_csv(path: Path, labels: int | Sequence[str] | None = None) -> DataSet:
     return _data_set(path, header, rows[1:], names, Y)
 
 
+def read_arrays(path: Path) -> DataSet:
+    """Read a NumPy archive: X (n, features), Y (n, labels) and maybe label_names.
+
+    Raises:
+        DataSetError: The file cannot be read, or has other arrays.
+
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            X, Y = np.asarray(arrays['X'], dtype=np.float64), np.asarray(arrays['Y'])
+            names = ([str(name) for name in arrays['label_names']] if 'label_names' in arrays
+                     else [f'label {number}' for number in range(Y.shape[-1])])
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise DataSetError(f'{path}: no NumPy archive with arrays X and Y: {error}') from error
+    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y) or len(names) != Y.shape[1]:
+        raise DataSetError(f'{path}: X has the shape {X.shape}, Y {Y.shape}, with {len(names)} '
+                           'names; expected (n, features) and (n, labels)')
+    if not np.isfinite(X).all():
+        raise DataSetError(f'{path}: X has values that are not finite')
+    return DataSet(path.stem, X, Y > 0, names, [f'value{place}' for place in range(X.shape[1])])
+
+
 def _numbered(file: TextIO) -> _Rows:
     reader = csv.reader(file)
     return [(reader.line_num, row) for row in reader]

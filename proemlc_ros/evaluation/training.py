@@ -1,17 +1,17 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training on bags, in two passes that can be split by bag.
+"""Training on bags, in parts that can be split by bag.
 
-Pass one adds up each bag on its own (HᵀH, HᵀY, Σh); the sums of bags add up to those of all. Pass
-two finds the thresholds from leave-one-out scores, which add up likewise. So the result does not
-depend on how samples are spread over bags, or bags over machines.
+Each bag is added up on its own (HᵀH, HᵀY, Σh, and the samples kept to decide by); the sums of bags
+add up to those of all. The decision is then fitted to leave-one-out scores of the kept samples. So
+the result does not depend on how samples are spread over bags, or bags over machines.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums, leave_one_out
+from proemlc_ros.core.fleet.merging import learnt_sums
 from proemlc_ros.core.fleet.sums import PartialSums
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
@@ -95,9 +94,6 @@ def train(
         total.sums.merge(learnt_sums(start))
     model = ProEMLC.from_sums(total.sums)
     model.extra['extractor'] = total.extractor
-    evidence = backend.map_reduce(evidence_of_bag, _merged, model, bags)
-    evidence.merge(total.sums.thresholds)
-    adopt_thresholds(model, evidence)
     return model, total
 
 
@@ -110,7 +106,8 @@ def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """
     model = ProEMLC(**settings)
     for path in bags.paths:
-        for block in _steps(bags, path, model).annotation_blocks():
+        # For the first samples alone, a second process is not worth its start.
+        for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
             model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
                 return model.empty_copy()
@@ -142,20 +139,6 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
     return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
 
-def evidence_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> Thresholds:
-    """Return the evidence of one bag for the thresholds of the model that learnt from it.
-
-    None for a journal with events: its evidence was collected while it was played.
-    """
-    evidence = Thresholds(model.options.threshold)
-    with bags.open(path) as bag:
-        if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
-            return evidence
-    for block in _steps(bags, path, model).annotation_blocks():
-        evidence.merge(leave_one_out(model, block.rows, **block.learner_arguments()))
-    return evidence
-
-
 def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
     evaluation = PrequentialEvaluation(model.copy(), True, bags.rules)
     evaluation.play(find_sources(bag, bags.topics).stream(bag))
@@ -165,10 +148,4 @@ def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
 
 
 def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:
-    return BagSteps(bags, path, AnnotationStream(bags.rules, model))
-
-
-def _merged(first: Thresholds, second: Thresholds) -> Thresholds:
-    both = first.copy()
-    both.merge(second.copy())
-    return both
+    return bags.steps(path, AnnotationStream(bags.rules, model), needs_annotations=False)

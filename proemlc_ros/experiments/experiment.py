@@ -17,6 +17,7 @@ from proemlc_ros.experiments.baselines import BASELINES, module_of
 from proemlc_ros.experiments.protocol import make_folds
 from proemlc_ros.experiments.published import FIGURE_PATTERNS
 from proemlc_ros.experiments.runs import (
+    FAILED,
     SELECTED,
     Conditions,
     Record,
@@ -189,10 +190,13 @@ def run_plan(plan: ExperimentPlan, path: Path, jobs: int, progress: Callable[[st
             results.add(task.key, records)
         progress(task.key)
     # A baseline is shown beside ours on the same fold, which must be there.
-    return ExperimentRecords([
-        record for task in plan.tasks()
-        if task.key in results and replace(task, method=OURS).key in results
-        for record in results[task.key]], failures)
+    finished = [task for task in plan.tasks()
+                if task.key in results and replace(task, method=OURS).key in results]
+    for task in finished:
+        if reasons := [record[FAILED] for record in results[task.key] if FAILED in record]:
+            failures[task] = '; '.join(reasons)
+    return ExperimentRecords([record for task in finished for record in results[task.key]
+                              if FAILED not in record], failures)
 
 
 def _spread(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, list[Record], str]]:

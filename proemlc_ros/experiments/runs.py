@@ -15,6 +15,7 @@ from proemlc_ros.core.metrics import evaluate, f1_example
 from proemlc_ros.core.selection.candidates import try_candidate
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.core.thresholds import DecisionRule, best_choice
+from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.evaluation.introduction import parse_pattern
 from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.baselines import Baseline, baseline_class
@@ -43,6 +44,8 @@ _QUICK: dict[str, Any] = {'sizes': SIZES[:4], 'ridges': (0.03, 0.3), 'links': Fa
 _HELD_OUT = 0.25
 
 Record = dict[str, Any]
+# Key of a record that has no figures, but the reason why.
+FAILED = 'failed'
 
 
 @dataclass(frozen=True)
@@ -124,15 +127,27 @@ def run_paper(data: DataSet, fold: Fold, conditions: Conditions) -> list[Record]
                   rows[mixed_order(data.Y[rows], sizes, fold.number, _LATE)], fold.train)
         for variant, train in zip(PAPER_ORDERS, orders, strict=True):
             stream = Stream(data, replace(fold, train=train), pattern, conditions.chunk)
-            began = time.process_time()
-            hidden_size = paper_size(stream, conditions.quick)
-            seconds = time.process_time() - began
-            run = stream.run({**_PAPER_SETTINGS, 'hidden_size': hidden_size},
-                             pattern == conditions.curve_pattern and variant == PAPER_ORDERS[0])
-            record = _record(data, fold, variant, pattern, run)
-            records.append({**record, 'memory_bytes': record['memory_bytes'] - memory,
-                            'choice_seconds': seconds, 'chosen': f'sigmoid, {hidden_size} hidden'})
+            try:
+                records.append(_run_formulas(
+                    stream, variant, conditions.quick,
+                    pattern == conditions.curve_pattern and variant == PAPER_ORDERS[0], memory))
+            except ProEMLCError as error:
+                # Without a ridge, samples may not determine the weights; the others go on.
+                records.append({'data': data.name, 'method': 'Pro-EMLC', 'variant': variant,
+                                'pattern': pattern, 'fold': fold.number,
+                                FAILED: f'{variant}, {pattern}: {error}'})
     return records
+
+
+def _run_formulas(stream: Stream, variant: str, quick: bool, curve: bool, memory: int) -> Record:
+    """Run the paper's formulas on one stream."""
+    began = time.process_time()
+    hidden_size = paper_size(stream, quick)
+    seconds = time.process_time() - began
+    run = stream.run({**_PAPER_SETTINGS, 'hidden_size': hidden_size}, curve)
+    record = _record(stream.data, stream.fold, variant, stream.pattern, run)
+    return {**record, 'memory_bytes': record['memory_bytes'] - memory,
+            'choice_seconds': seconds, 'chosen': f'sigmoid, {hidden_size} hidden'}
 
 
 def paper_size(stream: Stream, quick: bool) -> int:

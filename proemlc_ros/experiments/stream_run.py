@@ -54,7 +54,7 @@ class Stream:
 
     def __init__(self, data: DataSet, fold: Fold, pattern: str, chunk: int = 1) -> None:
         """Prepare the stream."""
-        self.data, self.fold, self.chunk = data, fold, chunk
+        self.data, self.fold, self.pattern, self.chunk = data, fold, pattern, chunk
         self.sizes = parse_pattern(pattern, data.Y.shape[1])
         self.truth = truth = data.Y[fold.train]
         self.starts = group_starts(truth, self.sizes)

@@ -38,6 +38,7 @@ class PipelineRegions:
         # A drawn box comes seconds after its picture, when other sensors' samples are gone.
         self._drawn = cameras[0] if cameras and len(sensors) == 1 else None
         self._queue = RegionQueue()
+        self._told: Counter[str] = Counter()
         self._cutters = {sensor.name: RegionCutter(
             sensor.extractor, sensor.regions or SensorRegions(tracks=None)) for sensor in cameras}
 
@@ -56,6 +57,13 @@ class PipelineRegions:
     def rejected(self) -> Counter[str]:
         """Regions that could not be used, by cause."""
         return sum((cutter.rejects for cutter in self._cutters.values()), self._queue.rejects)
+
+    def new_rejects(self) -> Counter[str]:
+        """Return the rejected regions since the last call."""
+        rejected = self.rejected
+        new = rejected - self._told
+        self._told = rejected
+        return new
 
     def camera(self, drawn: bool) -> Sensor | None:
         """Return the sensor whose pictures regions are about; None: there is none."""

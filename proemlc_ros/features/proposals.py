@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.features.segments import Hierarchy, segment
+from proemlc_ros.features.segments import SegmentHierarchy, segment
 from proemlc_ros.regions import Region
 
 # Shares of the picture that a box may cover: below is noise, above is the picture itself.
@@ -22,6 +22,8 @@ LEAST_AREA, MOST_AREA = 0.002, 0.95
 # Two boxes that overlap more than this are one proposal.
 MOST_OVERLAP = 0.6
 LEAST_SIDE = 8
+# Of the rank of the contrast beside the side of the box: size alone prefers the background.
+CONTRAST_WEIGHT = 2.0
 
 
 def propose(image: NDArray[Any], count: int = 10) -> list[Region]:
@@ -36,7 +38,7 @@ def propose(image: NDArray[Any], count: int = 10) -> list[Region]:
     if min(height, width) < LEAST_SIDE:
         return []
     parts = segment(as_rgb8(image))
-    hierarchy = Hierarchy(parts)
+    hierarchy = SegmentHierarchy(parts)
     rows, columns = parts.numbers.shape
     edges = np.array([one.edges for one in hierarchy.segments], float)
     edges *= np.array([width / columns, height / rows] * 2)
@@ -44,7 +46,7 @@ def propose(image: NDArray[Any], count: int = 10) -> list[Region]:
     # By rank: contrast has another range in every picture.
     contrast = np.argsort(np.argsort(hierarchy.contrast)) / len(area)
     score = np.where((area >= LEAST_AREA) & (area <= MOST_AREA),
-                     np.sqrt(area) + 0.5 * contrast, -np.inf)
+                     np.sqrt(area) + CONTRAST_WEIGHT * contrast, -np.inf)
     return [Region.of_edges(*edges[place].tolist()) for place in distinct(edges, score, count)]
 
 

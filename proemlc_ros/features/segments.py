@@ -60,7 +60,7 @@ def segment(image: NDArray[np.uint8]) -> Segmentation:
     return Segmentation(numbers, colours.astype(np.float32), gradient)
 
 
-class Hierarchy:
+class SegmentHierarchy:
     """Merges neighbouring segments, the most similar first, until one is left.
 
     Attributes:

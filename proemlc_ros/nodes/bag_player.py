@@ -5,21 +5,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from heapq import merge
 from importlib import import_module
 from pathlib import Path
 
 import rclpy
 from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.utilities import try_shutdown
 from rosbags.interfaces import QosDurability
 
+from proemlc_ros.bags.learnt_copies import node_of
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader, offered_qos
+from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError, ParameterError
+from proemlc_ros.foreign_text import printable_line
+from proemlc_ros.nodes.teaching_player import TeachingPlayer
 
 _POLL = 0.02
 
@@ -40,7 +48,14 @@ class BagPlayer(Node):
         self._bag = bag
         self._publisher_of: dict[str, Publisher] = {}
         latched = _latched_topics(bag)
+        self._taught = taught_sources(bag)
+        executor = SingleThreadedExecutor(context=self.context)
+        executor.add_node(self)
+        self.teaching = {node: TeachingPlayer(self, executor, node) for node in self._taught}
+        silent = _own_topics(bag, self._taught)
         for topic in bag.topics:
+            if topic.name in silent:
+                continue
             message_class = _message_class(topic)
             if topic.count and message_class is None:
                 self.get_logger().warning(
@@ -48,12 +63,15 @@ class BagPlayer(Node):
             elif topic.count:
                 self._publisher_of[topic.name] = self.create_publisher(
                     message_class, topic.name, _qos_profile(topic.name in latched))
-        if not self._publisher_of:
+        if not self._publisher_of and not self._taught:
             raise BagError(f'{bag.path}: no topic in it can be published')
 
     def wait_for_subscribers(self, seconds: float) -> bool:
         """Wait until every topic has a subscriber; return whether all have one."""
         end = time.monotonic() + seconds
+        for player in self.teaching.values():
+            if not player.wait(seconds):
+                return False
         while time.monotonic() < end and self.context.ok():
             publishers = self._publisher_of.values()
             if all(publisher.get_subscription_count() for publisher in publishers):
@@ -76,7 +94,13 @@ class BagPlayer(Node):
         """
         began = time.monotonic()
         count = 0
+        taught = merge(*(self._teaching_stream(node) for node in self._taught),
+                       key=lambda item: item[0])
+        coming = next(taught, None)
         for connection, recorded, data in self._bag.raw(set(self._publisher_of)):
+            while coming is not None and coming[0] <= recorded:
+                coming[1].take(coming[2])
+                coming = next(taught, None)
             due = began + (recorded - self._bag.start) / 1e9 / rate
             while (left := due - time.monotonic()) > 0 and self.context.ok():
                 time.sleep(min(left, 0.1))
@@ -87,9 +111,18 @@ class BagPlayer(Node):
             count += 1
             if after_each is not None:
                 after_each(connection.topic, recorded)
+        while coming is not None and self.context.ok():
+            coming[1].take(coming[2])
+            coming = next(taught, None)
         for publisher in self._publisher_of.values():
             publisher.wait_for_all_acked()
-        return count
+        return count + sum(player.done for player in self.teaching.values())
+
+    def _teaching_stream(self, node: str) -> Iterator[tuple[int, TeachingPlayer, BagRecord]]:
+        # Opened once more: what is published is read at the same time.
+        with self._bag.again() as bag:
+            for recorded, record in self._taught[node].stream(bag):
+                yield recorded, self.teaching[node], record
 
 
 def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int:
@@ -114,11 +147,42 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
             if not player.wait_for_subscribers(wait):
                 player.get_logger().warning(
                     f'not every topic has a subscriber after {wait:g} s; playing anyway')
-            return player.play(rate)
+            count = player.play(rate)
+            for teaching in player.teaching.values():
+                for failure in teaching.failures:
+                    player.get_logger().warning(f'not repeated: {printable_line(failure)}')
+            return count
         except KeyboardInterrupt:
             return 0
         finally:
             try_shutdown()
+
+
+def taught_sources(bag: BagReader) -> dict[str, Sources]:
+    """Return what classifiers were taught in a bag, by their full names.
+
+    Only of bags that hold model events, or what was learnt: there the topic of annotations tells
+    half of it.
+    """
+    names = {topic.name for topic in bag.of_type(ANNOTATION_TYPE, EVENT_TYPE)}
+    nodes = {node_of(topic.name) for topic in bag.of_type(ANNOTATION_TYPE, EVENT_TYPE)
+             if topic.type == EVENT_TYPE or topic.name.endswith('/learnt')}
+    found = {}
+    for node in sorted(nodes):
+        features = f'{node}/features'
+        recorded = any(topic.name == features for topic in bag.of_type(FEATURES_TYPE))
+        if f'{node}/annotations' in names or f'{node}/learnt' in names:
+            # Without features in the bag a feature node makes them; then topics must do.
+            with suppress(BagError):
+                found[node] = find_sources(bag, TopicSelection(
+                    features if recorded else '', node=node))
+    return found
+
+
+def _own_topics(bag: BagReader, nodes: Iterable[str]) -> set[str]:
+    """Return the topics that the classifiers publish themselves, or are taught by services."""
+    return {topic.name for topic in bag.topics for node in nodes
+            if node_of(topic.name) == node and not topic.name.endswith('/features')}
 
 
 def _message_class(topic: BagTopic) -> type | None:

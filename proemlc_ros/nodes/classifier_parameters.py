@@ -37,10 +37,11 @@ MODEL_PARAMETERS = (
              'Forgetting factor per sample, 0.5 to 1; 1 = off',
              0.5, 1.0),
     Declared('threshold', _MODEL.threshold,
-             'Rule for the score above which a label is predicted',
+             'Rule by which labels are predicted',
              choices=THRESHOLDS),
     Declared('threshold_offset', 0.0,
-             'Offset added to the threshold; above 0 predicts fewer labels, below 0 more',
+             'Offset added to the threshold of probability or score; above 0 predicts fewer '
+             'labels, below 0 more',
              -2.0, 2.0, runtime=True),
     Declared('partial_memory', _MODEL.partial_memory,
              'Memory for the matrices that exact learning from partial annotations needs, '
@@ -130,7 +131,7 @@ TOPIC_PARAMETERS = (
              'QoS reliability of ~/features; best_effort receives from every publisher, '
              'reliable only from reliable ones',
              choices=RELIABILITIES),
-    Declared('features_depth', 10,
+    Declared('features_depth', 100,
              'Queue length of ~/features, vectors',
              1, 10_000),
     Declared('predictions_reliability', 'reliable',
@@ -184,8 +185,9 @@ QUERY_PARAMETERS = (
     Declared('query_novelty', 0.8,
              'Novelty from which ~/queries asks for labels; above 1 = never',
              0.0, 2.0, runtime=True),
-    Declared('query_margin', 0.1,
-             'Distance of a score to its threshold below which ~/queries asks; 0 = never',
+    Declared('query_margin', 0.2,
+             'Distance of a probability to one half, or of a score to its threshold, below which '
+             '~/queries asks; 0 = never',
              0.0, 10.0, runtime=True),
     Declared('query_rate', 0.5,
              'Queries per second; 0 = none',

@@ -46,8 +46,8 @@ from proemlc_ros.nodes.throttled_log import ThrottledLog
 from proemlc_ros.nodes.vision_output import VisionOutput
 from proemlc_ros.stamps import stamp_of
 
-# As rclpy's sensor data profile: late is worse than lost.
-_SENSOR_DEPTH = 5
+# Every region of a picture is a prediction of its own, and all come at once.
+_SENSOR_DEPTH = 100
 # Nothing is overwritten: where the queue is full (5,000 with Fast DDS), the publisher has to keep
 # the message, and what it cannot keep is counted as lost.
 _EVERY_ANNOTATION = QoSProfile(history=HistoryPolicy.KEEP_ALL,
@@ -175,6 +175,7 @@ class ClassifierTopics:
 
     def publish_event(self, event: Event) -> None:
         """Publish a change of the model, and the labels after it."""
+        self._classifier.matcher.objects.clear()
         self.publish_labels()
         self._events.publish(event_message(self._factory, event))
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -57,7 +56,6 @@ class RegionInputs:
         self._pipeline = pipeline
         self._publish = publish
         self._warnings = warnings
-        self._known: Counter[str] = Counter()
         self._drawn_topic = ''
         self._detector: MatchedSubscription | None = None
         how = pipeline.regions.topic
@@ -79,11 +77,9 @@ class RegionInputs:
 
     def note_rejects(self) -> None:
         """Log the regions that were rejected since the last call, by cause."""
-        rejected = self._pipeline.regions.rejected
-        for cause, count in (rejected - self._known).items():
+        for cause, count in self._pipeline.regions.new_rejects().items():
             self._warnings.log(('regions', cause), f'{count} regions rejected, {cause}: '
                                f'{CAUSES.get(cause, "the extractor failed")}')
-        self._known = rejected
 
     def _on_regions(self, drawn: bool, message: Any) -> None:
         try:

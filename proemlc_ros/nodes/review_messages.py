@@ -7,7 +7,7 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 
 from proemlc_ros.classifier.gallery import ListedSample
-from proemlc_ros.classifier.history import Step
+from proemlc_ros.classifier.history import ModelStep
 from proemlc_ros.classifier.step_text import step_text
 from proemlc_ros.conversions import region_message
 from proemlc_ros.msg import HistoryStep, LearntSample, ModelFile
@@ -34,7 +34,7 @@ def learnt_sample_message(sample: ListedSample) -> LearntSample:
     )
 
 
-def history_step_message(step: Step, undone: bool) -> HistoryStep:
+def history_step_message(step: ModelStep, undone: bool) -> HistoryStep:
     """Return the HistoryStep of a step."""
     return HistoryStep(
         number=step.number,

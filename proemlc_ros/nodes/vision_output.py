@@ -57,7 +57,5 @@ class VisionOutput:
     def publish_labels(self, header: Any, state: LabelState) -> None:
         """Publish the names of the labels, and the confidence above which one is predicted."""
         if self._label_info is not None:
-            border = (max(state.thresholds, default=HALF) if 'probability' in state.decision
-                      else HALF)
             self._label_info.publish(
-                label_info_message(self._factory, header, state.names, border))
+                label_info_message(self._factory, header, state.names, HALF))

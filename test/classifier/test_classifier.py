@@ -180,9 +180,9 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
     sizes = []
     append = classifier.durable.journal.append
 
-    def counted(records, references):
+    def counted(records, *rest):
         sizes.append(len(records))
-        return append(records, references)
+        return append(records, *rest)
     monkeypatch.setattr(classifier.durable.journal, 'append', counted)
     gate = hold(classifier)
     futures = [annotate(classifier, f'label {number}') for number in range(4)]
@@ -194,7 +194,7 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
 def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypatch):
     classifier.keep(vector(1))
 
-    def full(records, references):
+    def full(*_):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
         patch.setattr(classifier.durable.journal, 'append', full)

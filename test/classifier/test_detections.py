@@ -7,7 +7,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.detections import DetectionCollector, confidences_of
+from proemlc_ros.classifier.detections import (
+    DetectionCollector,
+    confidences_of,
+    even_confidences_of,
+)
 from proemlc_ros.classifier.records import WHOLE, Region, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import ProEMLC
@@ -71,11 +75,12 @@ def test_another_label_set_or_a_long_pause_begins_anew():
     assert late.labels == ()
 
 
+@pytest.mark.parametrize('threshold', ['expected_f1', 'learnt', 'zero'])
 @pytest.mark.parametrize('samples', [1, 3, 60])
-def test_confidences_agree_with_the_decision(samples):
+def test_confidences_agree_with_the_decision(samples, threshold):
     rng = np.random.default_rng(samples)
     rows = rng.normal(size=(samples, 6)).astype(np.float32)
-    model = ProEMLC(hidden_size=20, activation='relu', scaling='none')
+    model = ProEMLC(hidden_size=20, activation='relu', scaling='none', threshold=threshold)
     model.learn(rows, [['abcd'[number % 4]] for number in range(samples)])
     for row in rng.normal(size=(50, 6)).astype(np.float32):
         found = model.classify(row)
@@ -84,3 +89,7 @@ def test_confidences_agree_with_the_decision(samples):
         above = {name for name, value in zip(found.names, sure.values, strict=True)
                  if value > np.float32(sure.border)}
         assert above == set(found.labels)
+        even = even_confidences_of(found)
+        assert even.min(initial=0) >= 0 and even.max(initial=0) <= 1
+        assert {name for name, value in zip(found.names, even, strict=True)
+                if value > 0.5} == set(found.labels)

@@ -118,3 +118,20 @@ def test_a_request_about_another_region_is_another_request():
     requests = {ClientRequest.of('a', annotation(1.0, region)).content
                 for region in (WHOLE, LEFT, RIGHT)}
     assert len(requests) == 3
+
+
+def test_one_annotation_counts_for_an_object_and_not_for_its_near_copies():
+    matcher = StampMatcher()
+    for number in range(30):
+        values = np.array([1.0, 2.0, 0.001 * number], np.float32)
+        matcher.add(StampedVector(SECOND + number, values, region=LEFT, region_count=1), now=0)
+    first = settled(matcher, Annotation(SECOND, ('cup',), region=LEFT))
+    again = settled(matcher, Annotation(SECOND + 9, ('cup',), region=LEFT))
+    assert first.error is None and again.error.cause == 'same_object'
+    # Another label, or an object that looks different, is worth learning.
+    assert settled(matcher, Annotation(SECOND + 9, ('mug',), region=LEFT)).error is None
+    matcher.add(vector(2.0, LEFT, 1, 5.0), now=0)
+    assert settled(matcher, Annotation(2 * SECOND, ('mug',), region=LEFT)).error is None
+    # Taken back, it may be taught again.
+    matcher.objects.clear()
+    assert settled(matcher, Annotation(2 * SECOND, ('mug',), region=LEFT)).error is None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
-from proemlc_ros.classifier.records import QueryReason, StampedVector
+from proemlc_ros.classifier.records import Annotation, QueryReason, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter, Silence
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import Classification
@@ -52,6 +52,7 @@ def test_a_query_has_its_reason_and_the_likeliest_labels():
     assert (query.candidates, query.reason) == (('b', 'a', 'c'), QueryReason.DOUBTFUL)
     assert query.scores == pytest.approx((0.9, 0.1, -0.5))
     assert '0.10' in query.text
+    assert query.label == 'a'
     nothing = Classification((), np.zeros(0), 0.1, (), 0.0, 0)
     assert policy.query(vector._replace(stamp=8), VersionedPrediction(nothing, 0), 1) is None
     assert '0.90' in explain(QueryReason.NOVEL, 0.9, 1.0)
@@ -80,3 +81,34 @@ def test_silence_lasts_until_the_counter_grows():
     assert silence.seconds(1) == 0.0
     now[0] = 15.5
     assert silence.seconds(1) == 1.5
+
+
+def test_nothing_is_asked_that_resembles_what_was_just_asked_or_taught():
+    policy = QueryPolicy(QueryRules(novelty=0.5, margin=0.2, rate=1e6))
+    things = np.random.default_rng(0).normal(size=(3, 8)).astype(np.float32)
+    found = Classification((), np.zeros(1), 0.9, ('a',), 0.5, 0, np.full(1, 0.1, np.float32), True)
+    stamps = iter(range(1, 1000))
+
+    def asks(thing):
+        stamp = next(stamps)
+        vector = StampedVector(stamp, things[thing] + np.float32(0.01 * (stamp % 5)))
+        return policy.query(vector, VersionedPrediction(found, 1), stamp * SECOND) is not None
+
+    asks(0), asks(1)
+    assert not any(asks(thing) for thing in (0, 1, 0, 1))
+    policy.learnt(Annotation(500, ('b',), features=things[2]))
+    assert not asks(2)
+    for stamp in range(501, 521):  # the model has changed: what was open may be asked again
+        policy.learnt(Annotation(stamp, ('b',), features=things[2]))
+    assert asks(0) and not asks(0)
+
+
+def test_a_query_by_probability_names_the_label_nearest_to_one_half():
+    policy = QueryPolicy(QueryRules(novelty=0.95, margin=0.2, rate=1e6))
+    probabilities = np.array([0.95, 0.4, 0.01], np.float32)
+    found = Classification(('a',), np.zeros(3), 0.05, ('a', 'b', 'c'), 0.5, 1, probabilities, True)
+    query = policy.query(StampedVector(7, np.zeros(2, np.float32)), VersionedPrediction(found, 1),
+                         now=0)
+    assert (query.reason, query.label) == (QueryReason.DOUBTFUL, 'b')
+    assert query.candidates == ('a', 'b', 'c')
+    assert query.probabilities == pytest.approx((0.95, 0.4, 0.01))

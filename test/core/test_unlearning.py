@@ -5,13 +5,17 @@
 import pickle
 
 import numpy as np
-from core_reference import batch_scores, plain, samples
+import pytest
+from core_reference import plain, samples
 from scipy import sparse
 
-from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.storage import container
-from proemlc_ros.core.thresholds import best_choice
-from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, checksums_of_rows
+from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.unlearning import (
+    SampleFilter,
+    checksum_of_vector,
+    checksums_of_rows,
+    evidence_of,
+)
 
 ROWS = np.random.default_rng(0).normal(size=(3000, 4))
 X, ANNOTATIONS = samples(120, labels=6)
@@ -81,34 +85,38 @@ def test_merge_copy_and_travel():
         assert 2 in other
 
 
-def test_calibration_looks_past_samples_that_are_centres():
-    model = plain(activation='laplacian', warmup=40, hidden_size=40)
+@pytest.mark.parametrize('settings', [
+    {'hidden_size': 10}, {'activation': 'laplacian', 'warmup': 40, 'hidden_size': 40},
+    {'activation': 'rbf', 'warmup': 40, 'hidden_size': 40, 'whiten': True}])
+def test_left_out_scores_equal_refits(settings):
+    """By hand: without the sample, and without the neuron around it."""
+    model = plain(ridge=0.3, **settings)
     model.learn(X, ANNOTATIONS)
-    others = model.copy()
-    model.calibrate(X, ANNOTATIONS)
-    others.calibrate(X[40:], ANNOTATIONS[40:])  # the first 40 are the centres
-    assert model.to_bytes() == others.to_bytes()
-    others.calibrate(X[:40], ANNOTATIONS[:40])  # nothing else to go by
-    _, arrays = container.unpack(others.to_bytes())
-    assert arrays['thresholds.numbers'][1] == 40  # samples observed
+    learner = model._state.learner
+    found = evidence_of(learner, X, [SampleLabels(tuple(names)) for names in ANNOTATIONS])
+    kernel = plain(ridge=0.3, **settings)._state.options.whiten
+    for place in (0, 3, 17, 80):
+        rows = np.delete(np.arange(120), place)
+        H = model.hidden(X)
+        own = learner.layer.own_neuron(H[place])
+        assert (own >= 0) == ('warmup' in settings and place < 40)
+        T = np.array([[1.0 if name in names else -1.0 for name in model.labels]
+                      for names in ANNOTATIONS])
+        A = H[rows].T @ H[rows] + 0.3 * np.eye(H.shape[1])
+        beta = np.linalg.solve(A, H[rows].T @ T[rows])
+        if own >= 0:  # weights for which the neuron itself has none, by a multiplier
+            w = np.zeros(H.shape[1])
+            w[:learner.layer.neurons] = (learner.layer.whitener[:, own] if kernel
+                                         else np.eye(learner.layer.neurons)[own])
+            Mw = np.linalg.solve(A, w)
+            beta -= np.outer(Mw, w @ beta) / (w @ Mw)
+        np.testing.assert_allclose(found.scores[place], H[place] @ beta, atol=1e-6)
 
 
-def test_calibration_restores_what_sums_cannot_know():
+def test_the_reservoir_of_a_small_set_says_what_all_samples_say():
     model = plain(hidden_size=10)
-    sums = model.partial_sums(width=7)
-    sums.add(X, ANNOTATIONS)
-    trained = ProEMLC.from_sums(sums)
-    assert (trained.thresholds == 0.0).all()
-    trained.calibrate(X, ANNOTATIONS)
-    # By hand: refit without each sample.
-    left_out = np.array([batch_scores(trained, np.delete(X, place, axis=0),
-                                      ANNOTATIONS[:place] + ANNOTATIONS[place + 1:],
-                                      X[place:place + 1])[0] for place in range(120)])
-    present = np.array([[name in annotation for name in trained.labels]
-                        for annotation in ANNOTATIONS])
-    expected = best_choice(left_out, present)
-    predicted = trained.classify(X[0])
-    assert (predicted.threshold, predicted.at_least) == expected
-    backwards = ProEMLC.from_sums(sums)
-    backwards.calibrate(X[::-1], ANNOTATIONS[::-1])
-    assert backwards.predict(X) == trained.predict(X)
+    model.learn(X, ANNOTATIONS)
+    expected = model.copy()
+    expected.calibrate(X[::-1], ANNOTATIONS[::-1])
+    np.testing.assert_allclose(model.probabilities(X), expected.probabilities(X), atol=1e-5)
+    assert model.predict(X) == expected.predict(X)

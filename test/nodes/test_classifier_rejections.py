@@ -71,10 +71,10 @@ def test_another_extractor_is_rejected(classifier):
 
 
 def test_a_bad_parameter_stops_the_start_with_the_reason(start_process, tmp_path):
-    node = start_process('classifier_node', '--ros-args', '-p', 'hidden_size:=0', '-p',
+    node = start_process('classifier_node', '--ros-args', '-p', 'hidden_size:=-1', '-p',
                          f'model_directory:={tmp_path}')
     assert node.wait() == 1
-    assert 'hidden_size is 0; it must be from 1 to 20000' in node.output
+    assert 'hidden_size is -1; it must be from 0 to 20000' in node.output
     assert 'Traceback' not in node.output
 
 

@@ -17,7 +17,7 @@ def test_demo_goes_on_with_the_page(browser, start_process, tmp_path):
         port = probe.getsockname()[1]
     demo = start_process(
         'proemlc', 'demo', '--dashboard', '--port', port, '--output', tmp_path / 'demo',
-        '--lesson-pictures', 6, '--exam-pictures', 6)
+        '--hand-made', '--lesson-pictures', 6, '--exam-pictures', 6)
     demo.wait_for(r'Ctrl-C ends it', timeout=600)
     assert 'exam' not in demo.output  # the address comes first, not after the exam
     demo.wait_for(r'The exam is over', timeout=600)

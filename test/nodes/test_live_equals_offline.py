@@ -66,7 +66,8 @@ class Listener:
 def play_to_node(bag_path, ros, start_process, folder):
     """Play a recording to a fresh node, message by message; return its predictions by stamp."""
     parameters = {**SETTINGS, 'model_directory': folder, 'features_reliability': 'reliable',
-                  'predictions_reliability': 'reliable', 'max_annotation_rate': 0.0}
+                  'predictions_reliability': 'reliable', 'max_annotation_rate': 0.0,
+                  'renewal': 'off'}
     words = [word for name, value in parameters.items() for word in ('-p', f'{name}:={value}')]
     node = start_process('classifier_node', '--ros-args', *words)
     listener = Listener(ros)

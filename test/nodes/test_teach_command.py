@@ -63,7 +63,7 @@ def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
     write_pictures(tmp_path / 'pictures')
     port = free_port()
     command = ('proemlc', 'teach', '--images', tmp_path / 'pictures', '--port', port,
-               '--folder', tmp_path / 'taught', '--rate', RATE)
+               '--folder', tmp_path / 'taught', '--rate', RATE, '--hand-made')
     teach = start_process(*command)
     address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
     assert str(tmp_path / 'taught' / 'model') in teach.output
@@ -145,7 +145,8 @@ def check_journal(folder):
 
 def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_path):
     port = free_port()
-    teach = start_process('proemlc', 'teach', '--port', port, '--folder', tmp_path / 'taught')
+    teach = start_process('proemlc', 'teach', '--port', port, '--hand-made', '--folder',
+                          tmp_path / 'taught')
     page = open_page(browser, teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1])
     assert page.names() == []  # nothing was taught beforehand
     things = page.page.locator('#source .things button')

@@ -40,3 +40,65 @@ def test_all_labels_come_best_first_with_scores_from_0_to_1(start_process, ros, 
         assert 1.0 >= scores[0] > 0.5 > scores[1] >= 0.0
     finally:
         partner.close()
+
+
+def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros, tmp_path):
+    from functools import partial
+
+    from proemlc_ros.msg import Region
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from sensor_msgs.msg import Image
+    from test_region_chain import FEATURES, table
+    from vision_msgs.msg import Detection2D, Detection2DArray, LabelInfo
+    start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/models')
+    feature_node(FEATURES + '      regions_type: vision_msgs/Detection2DArray\n')
+    partner = ClassifierPartner(ros)
+    node, heard, info = partner.node, [], []
+    node.create_subscription(Detection2DArray, '/proemlc/detections', heard.append, 50)
+    node.create_subscription(LabelInfo, '/proemlc/label_info', info.append, QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    images = node.create_publisher(Image, 'image', 10)
+    found = node.create_publisher(Detection2DArray, 'found', 10)
+
+    def detect(number, theta=0.0):
+        message, boxes = table(number)
+        array = Detection2DArray(header=message.header)
+        for box in boxes.values():
+            one = Detection2D(header=message.header, id=box.id)
+            one.bbox.center.position.x, one.bbox.center.position.y = box.center_x, box.center_y
+            one.bbox.center.theta = theta
+            one.bbox.size_x, one.bbox.size_y = box.size_x, box.size_y
+            array.detections.append(one)
+        images.publish(message)
+        found.publish(array)
+        return array, boxes
+
+    def answered(stamp):
+        return [one for one in heard if one.header.stamp == stamp]
+    try:
+        partner.wait_until_ready()
+        partner.spin_until(lambda: images.get_subscription_count() and (
+            found.get_subscription_count()
+            and node.count_publishers('/proemlc/detections')
+            and node.count_publishers('/proemlc/features') > 1), 60)
+        for number in range(6):
+            array, boxes = detect(number)
+            partner.spin_until(partial(answered, array.header.stamp))
+            for name, box in boxes.items():
+                assert partner.annotate(1.0 + number / 8, [name], region=Region(
+                    id=box.id, center_x=box.center_x, center_y=box.center_y,
+                    size_x=box.size_x, size_y=box.size_y)).success
+        array, _ = detect(6)
+        (answer,) = partner.spin_until(partial(answered, array.header.stamp))
+        assert answer.header == array.header
+        assert [one.bbox for one in answer.detections] == [
+            one.bbox for one in array.detections]
+        assert [one.id for one in answer.detections] == [one.id for one in array.detections]
+        for one in answer.detections:
+            (result,) = one.results
+            assert result.hypothesis.class_id == one.id.split()[0]
+            assert 0.0 < result.hypothesis.score <= 1.0
+        partner.spin_until(lambda: [one.class_name for one in info[-1].class_map] == [
+            'cup', 'plate'])
+    finally:
+        partner.close()

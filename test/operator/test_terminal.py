@@ -14,6 +14,7 @@ from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Health
 from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
+from proemlc_ros.operator.review import HistoryLine, HistoryList, SampleCard, SampleList
 from proemlc_ros.operator.streams import ChainPart
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
@@ -151,7 +152,7 @@ def test_enter_twice_teaches_once(terminal):
 
 @pytest.mark.parametrize(('keys', 'asked'), [
     (['u'], ('undo', 'ann')),
-    (['s', *'kitchen', ENTER], ('save', 'ann', 'kitchen')),
+    (['s', *'kitchen', ENTER], ('save', 'ann', 'kitchen', True)),
     (['l', *'kitchen', ENTER], ('load', 'ann', 'kitchen')),
     (['d', 'b', TAB, ENTER], ('remove', 'ann', 'bowl')),
     (['r', 'b', TAB, ENTER, *'s', ENTER], ('rename', 'ann', 'bowl', 'bowls')),
@@ -314,3 +315,61 @@ def test_screen_survives_numbers_that_are_not_finite_and_scores_that_are_missing
         2000, ('cup',), np.array([nan, np.inf], np.float32), nan, 1), 0.0)
     screen = text(layout.lines(20, 80, 0.0))
     assert 'spoon' in screen
+
+
+class ReviewRecorder:
+    """Has three samples and four steps; records what is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def samples(self, choice):
+        self.asked.append((choice.order, choice.offset))
+        return SampleList(30, [
+            SampleCard(7, 0.0, ('cup',), who='ada', doubt=0.5, doubtful='cup', expected=('bowl',)),
+            SampleCard(9, 0.0, ())], ['ada'])
+
+    async def history(self, who, mine, offset, limit):
+        step = HistoryLine(12, 0.0, "taught 'cup'", 'ada')
+        return HistoryList(4, [step], [step], [HistoryLine(11, 0.0, 'deleted sample 3')])
+
+    def __getattr__(self, name):
+        async def act(*arguments):
+            self.asked.append((name, *arguments))
+            return ActionResult(True, 'done')
+        return act
+
+
+def test_taught_samples_and_history_are_lists(terminal):
+    console, layout = terminal
+    review = console.actions.review = ReviewRecorder()
+    for key in ('G', 'o', 'o', 'n'):
+        type_in(console, key)
+    assert review.asked == [('newest', 0), ('oldest', 0), ('doubtful', 0), ('doubtful', 12)]
+    shown = text(layout.lines(24, 80, 0.0))
+    assert '30 samples, doubtful first' in shown
+    assert '7' in shown and 'others say: bowl' in shown
+    review.asked.clear()
+    type_in(console, 'r', '7', ENTER, '\x15', *'bowl, red', ENTER)
+    assert review.asked[0] == ('change_samples', 'ann', [7], ('bowl', 'red'), False)
+    type_in(console, 'd', '8', ENTER)
+    assert console.commands.failed and 'has the number 8' in console.commands.message
+    type_in(console, 'd', '9', ENTER)
+    assert ('change_samples', 'ann', [9], (), True) in review.asked
+    type_in(console, ESCAPE, 'H')
+    assert "u takes back: taught 'cup' (ada)" in text(layout.lines(24, 80, 0.0))
+    review.asked.clear()
+    for key in ('u', 'm', 'r', ESCAPE):
+        type_in(console, key)
+    assert review.asked == [('turn', 'ann', True, [12], False), ('turn', 'ann', False, [11], True)]
+    type_in(console, 'M', 'b', TAB, ENTER, 'c', TAB, ENTER)
+    assert review.asked[-1] == ('merge_labels', 'ann', 'bowl', 'cup')
+
+
+def test_a_file_that_exists_is_overwritten_only_after_a_yes(terminal):
+    console, _ = terminal
+    console.actions.result = ActionResult(False, 'kitchen.npz exists already')
+    type_in(console, 's', *'kitchen', ENTER)
+    assert 'overwrite' in console.prompt.prefix
+    type_in(console, 'y', ENTER)
+    assert console.actions.asked == [('save', 'ann', 'kitchen', True), ('save', 'ann', 'kitchen')]

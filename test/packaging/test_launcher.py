@@ -64,7 +64,7 @@ def test_an_unknown_extra_is_named(machine):
     done = machine.proemlc('setup', 'tests')
     assert done.returncode == 1 and machine.steps() == []
     assert done.stderr == (
-        "proemlc: setup for what? 'tests' is not known; test and experiments are.\n")
+        "proemlc: setup for what? 'tests' is not known; test, experiments and backbone are.\n")
 
 
 def test_an_unknown_linter_is_named(machine):
@@ -186,6 +186,20 @@ def test_real_pip_without_network_gives_that_advice(machine):
                           text=True, capture_output=True)
     assert done.returncode == 1
     assert 'the package index cannot be reached; check the network' in done.stderr
+
+
+def test_the_demonstration_goes_on_without_the_libraries_of_deep_features(machine):
+    offline = {'FAIL': 'backbone.txt', 'MESSAGE': 'NewConnectionError: no route'}
+    machine.provide('proemlc', '#!/bin/bash\necho "ran $*"\n')
+    for _ in range(2):
+        done = machine.proemlc('demo', **offline)
+        assert done.returncode == 0 and done.stdout == 'ran demo\n'
+        assert 'going on without the libraries of requirements/backbone.txt' in done.stderr
+    # Nothing was changed, so that nothing has to be made again.
+    assert machine.steps() == ['venv', 'jazzy', '--editable', 'backbone', 'backbone']
+    assert machine.proemlc('demo').returncode == 0
+    assert machine.proemlc('demo').returncode == 0
+    assert machine.steps() == ['backbone']
 
 
 def test_a_failing_build_shows_its_error(machine):

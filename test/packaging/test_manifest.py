@@ -3,9 +3,11 @@
 """package.xml: valid, and true about what the code imports and setup.py installs."""
 
 import ast
+import os
 import re
 import sys
 from email import message_from_string
+from pathlib import Path
 
 import pytest
 import yaml
@@ -131,3 +133,23 @@ def test_the_citation_names_this_version(manifest):
 def test_no_lock_file_names_a_host():
     for path in (ROOT / 'requirements').iterdir():
         assert '://' not in path.read_text(encoding='utf-8'), path
+
+
+def test_every_library_resolves_on_ubuntu_and_debian(manifest):
+    """Compared with the lists of rosdep, where a copy of them is at hand."""
+    folder = os.environ.get('PROEMLC_ROSDEP', '')
+    if not folder:
+        pytest.skip('set PROEMLC_ROSDEP to the folder rosdep/ of a copy of ros/rosdistro')
+    known = {}
+    for path in Path(folder).glob('*.yaml'):
+        known.update(yaml.safe_load(path.read_text(encoding='utf-8')) or {})
+    names = {entry.name for entry in (*manifest.exec_depends, *manifest.test_depends)
+             if entry.name.startswith('python3-')}
+    assert len(names) > 5
+    for name in names:
+        for system, release in (('ubuntu', 'noble'), ('debian', 'bookworm')):
+            rule = known[name][system]
+            # A rule for all releases, or by release; null means that there is none.
+            given = rule if not isinstance(rule, dict) or 'pip' in rule else rule.get(
+                release, rule.get('*'))
+            assert given, (name, system)

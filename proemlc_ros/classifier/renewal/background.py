@@ -43,6 +43,7 @@ class Renewals:
         most: hidden neurons at most.
         on_change: called with each renewal that was not asked for by a client.
         text: what came of the last one, for people.
+        process: in which the work is done.
     """
 
     def __init__(self, durable: DurableModel, learning: LearningThread,
@@ -54,7 +55,7 @@ class Renewals:
         self.running = False
         self.policy.last = durable.model.renewed_at
         self._durable, self._learning, self._on_error = durable, learning, on_error
-        self._process = RenewalProcess()
+        self.process = RenewalProcess()
         self._waiting: list[Future[ModelChange]] = []
         self._condition = threading.Condition()
         self._due = self._stopping = False
@@ -93,7 +94,7 @@ class Renewals:
         with self._condition:
             self._stopping = True
             self._condition.notify()
-        self._process.stop()
+        self.process.stop()
         self._thread.join()
 
     # ----- the thread -----
@@ -152,7 +153,7 @@ class Renewals:
         running, output = (self._file(name) for name in ('running', 'renewed'))
         try:
             task = self._task(running, output)
-            result = self._process.run(task)
+            result = self.process.run(task)
             if not result.better:
                 return ModelChange(f'kept the running model: {_compared(result)}')
             event: Event = self._learning.call(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.model_state import ModelState
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError, NotReadyError
 
 if TYPE_CHECKING:
@@ -74,30 +73,3 @@ def learnt_sums(model: ProEMLC) -> PartialSums:
             raise NotReadyError('the hidden layer is not fixed yet; learn more, or call '
                                 'fix_layer()')
         return PartialSums.of(learner)
-
-
-def leave_one_out(model: ProEMLC, X: object, labels: object, absent: object = None,
-                  complete: object = True) -> Thresholds:
-    """Return what learnt samples say about the decision rule, each as if left out.
-
-    The model is as before. What several parts of the samples say adds up by Thresholds.merge().
-    """
-    with model._lock:
-        learner = model._state.fixed
-        if learner is None:
-            raise NotReadyError('nothing has been learnt, so nothing can be left out')
-        before = learner.thresholds
-        try:
-            model.calibrate(X, labels, absent, complete)
-            return learner.thresholds
-        finally:
-            learner.thresholds = before
-
-
-def adopt_thresholds(model: ProEMLC, evidence: Thresholds) -> None:
-    """Decide by the evidence of all parts from now on."""
-    with model._lock:
-        learner = model._state.fixed
-        if learner is not None:
-            learner.thresholds = evidence.copy()
-            learner.thresholds.choose()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.fleet.group_sums import GroupGram, GroupSums
 from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
@@ -22,7 +23,6 @@ from proemlc_ros.core.solving.blas import Array, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.unlearning import SampleFilter, labelled_checksums
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
@@ -46,7 +46,7 @@ class PartialSums:
     evidence: Array  # (size, labels)
     absent_sum: Array  # (size,)
     prior: Array  # (size,), the ridge
-    thresholds: Thresholds
+    reservoir: Reservoir
     sample_filter: SampleFilter
     groups: GroupSums  # of the partial ones
     tokens: LabelTokens
@@ -66,7 +66,7 @@ class PartialSums:
         size = layer.size
         return cls(options, layer, LabelColumns(), np.zeros((size, size), order='F'),
                    np.zeros((size, 0), order='F'), np.zeros(size),
-                   np.full(size, options.ridge), Thresholds(options.threshold), SampleFilter(),
+                   np.full(size, options.ridge), Reservoir(), SampleFilter(),
                    GroupSums.empty(size), LabelTokens())
 
     @classmethod
@@ -93,7 +93,7 @@ class PartialSums:
         absent_sum = -target_sums[:, 0]
         return cls(learner.options, learner.layer, learner.labels.copy(), gram,
                    target_sums[:, 1:] + absent_sum[:, None], absent_sum, prior,
-                   learner.thresholds.copy(), learner.sample_filter.copy(), groups,
+                   learner.reservoir.copy(), learner.sample_filter.copy(), groups,
                    learner.tokens.copy(), learner.samples, learner.mass)
 
     def add(self, X: object, labels: object, absent: object = None,
@@ -135,8 +135,21 @@ class PartialSums:
             if not annotation.complete:
                 self.groups.add(row, [columns[name] for name in annotation.named], checksum)
         self.sample_filter.add_all(checksums)
+        self._keep(hidden, weights, completes, checksums)
         self.samples += len(annotations)
         self.mass += sum(map(self.layer.mass, hidden))
+
+    def _keep(self, hidden: Array, weights: Array, completes: list[bool],
+              checksums: list[int]) -> None:
+        """Keep some samples; weights: what each says about each label."""
+        for place in self.reservoir.accepted(checksums, 0):
+            targets = np.sign(weights[place]).astype(np.int8)
+            if completes[place]:
+                targets[targets == 0] = -1
+            row = hidden[place]
+            self.reservoir.add(KeptSample(
+                checksums[place], row.astype(np.float32), targets, completes[place],
+                self.layer.own_neuron(row), 0, 1))
 
     def _add_labels(self, names: Iterable[str]) -> None:
         for name in names:
@@ -164,7 +177,8 @@ class PartialSums:
         self.evidence[:, np.array(list(places.values()), dtype=int) - 1] += other.evidence
         for name, count in zip(other.labels.names, other.labels.counts):
             self.labels.count(name, count)
-        self.thresholds.merge(other.thresholds)
+        self.reservoir.merge(other.reservoir, [column - 1 for column in places.values()],
+                             len(self.labels))
         self.tokens.merge(other.tokens, other.labels.names)
         self.gram += other.gram
         self.absent_sum += other.absent_sum
@@ -202,8 +216,10 @@ class PartialSums:
         if isinstance(learner.ridge, ForgettingRidge):
             learner.ridge.prior = self.prior.copy()
         learner.labels, learner.samples = self.labels.copy(), self.samples
-        learner.mass, learner.thresholds = self.mass, self.thresholds.copy()
+        learner.mass, learner.reservoir = self.mass, self.reservoir.copy()
         learner.sample_filter, learner.tokens = self.sample_filter.copy(), self.tokens.copy()
+        learner.decider.add_labels(len(learner.labels))
+        learner.decider.fit_now(learner)
         return learner
 
     def _solve(self, learner: Learner) -> None:

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.laplacian import LaplacianNeurons
 from proemlc_ros.core.layer.neurons import RandomNeurons
-from proemlc_ros.core.layer.radial import GaussianNeurons, LaplacianNeurons, RadialNeurons
+from proemlc_ros.core.layer.radial import GaussianNeurons, RadialNeurons
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
@@ -66,9 +65,9 @@ class HiddenLayer:
             self._link(out[:, self.neurons:self.neurons + self.width], samples)
         return out
 
-    def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
-        """Return which samples are centres of neurons; leaving one out would not remove those."""
-        return np.zeros(samples.shape[0], dtype=bool)
+    def own_neuron(self, hidden: Array) -> int:
+        """Return the neuron that is centred on the sample of a hidden row; -1: none is."""
+        return -1
 
     def mass(self, hidden: Array) -> float:
         """Return |neurons|^2 of a hidden row, where that tells how near it is to the centres."""

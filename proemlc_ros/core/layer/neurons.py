@@ -31,7 +31,9 @@ class RandomNeurons(HiddenLayer):
         """Draw the weights; a smaller layer of the same seed is the start of a larger one."""
         weights_random, offset_random = (
             np.random.default_rng(part) for part in np.random.SeedSequence(options.seed).spawn(2))
-        scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
+        scaling = Scaling.fit(
+            options.scaling, width, samples, options.dtype,
+            samples is not None and samples.shape[0] < options.warmup_samples)
         weights = weights_random.standard_normal((options.hidden_size, width))
         weights *= _weight_scale(options, width)
         offset = offset_random.uniform(-1.0, 1.0, options.hidden_size)

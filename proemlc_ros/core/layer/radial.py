@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, lapack
+from scipy.linalg import cholesky, lapack, solve_triangular
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
@@ -21,10 +19,15 @@ from proemlc_ros.core.solving.blas import Array
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8
-# Distances that rounding may leave between a sample and the centre that it is.
-_SAME_PLACE = 1e-9
+# What rounding may take from the answer of a neuron to the sample that is its centre.
+_SAME_PLACE = 1e-6
+# Distances that rounding may leave between them.
+_SAME_DISTANCE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
+# Below so many samples their distances are joined by that many distances to the same values in
+# another order, from the nearest of some shifts, times a factor.
+_FEW, _PRIOR_PAIRS, _NEARER, _SHIFTS = 64, 3.0, 2.0, 24
 
 
 def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
@@ -32,6 +35,14 @@ def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
     order: npt.NDArray[np.int64] = np.random.default_rng(
         np.random.SeedSequence(seed)).permutation(samples)
     return order
+
+
+def _average(distances: Array) -> float:
+    """Return the median of distances, their mean where most are zero, and 0 where all are."""
+    for average in (np.median, np.mean):
+        if len(distances) and (usual := float(average(distances))) > 0.0:
+            return usual
+    return 0.0
 
 
 class RadialNeurons(HiddenLayer):
@@ -60,15 +71,15 @@ class RadialNeurons(HiddenLayer):
         order: places of the samples that become centres; None: at random.
         """
         assert samples is not None
-        scaling = Scaling.fit(options.scaling, width, samples, options.dtype)
+        provisional = samples.shape[0] < options.warmup_samples
+        scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
         by_chance = centre_order(options.seed, samples.shape[0])
         order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            first = samples[by_chance[:_MEDIAN_OF]]
-            near = cls(options, scaling, scaling.apply(dense_rows(first)), 1.0)
-            gamma = options.gamma_scale / near._usual_distance(first)
+            gamma = options.gamma_scale / cls._usual_distance(
+                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional)
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -81,15 +92,20 @@ class RadialNeurons(HiddenLayer):
             arrays['whitener'] = self.whitener
         return arrays
 
-    def are_centres(self, samples: Rows) -> npt.NDArray[np.bool_]:
-        """Return which samples are centres of neurons; leaving one out would not remove those."""
-        return np.asarray(self._distances_of(samples).min(axis=1) < _SAME_PLACE)
+    def own_neuron(self, hidden: Array) -> int:
+        """Return the neuron that is centred on the sample of a hidden row; -1: none is."""
+        answers = hidden[:self.neurons]
+        if self.whitener is not None:
+            # K = L L^T, so that the answers are L times the hidden row.
+            answers = self._unwhiten(answers)
+        place = int(answers.argmax())
+        return place if answers[place] > 1.0 - _SAME_PLACE else -1
 
     def places_of_centres(self, samples: Rows) -> Places:
         """Return for each neuron the place of the sample that is its centre; -1: none is."""
         distances = self._distances_of(samples)
         nearest = distances.argmin(axis=0)
-        there = distances[nearest, np.arange(self.neurons)] < _SAME_PLACE
+        there = distances[nearest, np.arange(self.neurons)] < _SAME_DISTANCE
         return np.where(there, nearest, -1).astype(np.int64)
 
     def distances(self, scaled: Array) -> Array:
@@ -121,13 +137,29 @@ class RadialNeurons(HiddenLayer):
                                          overwrite_b=1).T
         return whitened
 
-    def _usual_distance(self, centres: Rows) -> float:
-        """Return the median of the distances between the centres, given as samples."""
-        between = self._distances_of(centres)[np.triu_indices(self.neurons, 1)]
-        for average in (np.median, np.mean):
-            if len(between) and (usual := float(average(between))) > 0.0:
-                return usual
-        return 1.0
+    def _unwhiten(self, hidden: Array) -> Array:
+        assert self.whitener is not None
+        answers: Array = solve_triangular(self.whitener, hidden, lower=True, check_finite=False)
+        return answers
+
+    @classmethod
+    def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows,
+                        provisional: bool) -> float:
+        """Return the median of the distances between samples.
+
+        A few of them, maybe all of one thing, say little of how far apart things are; there the
+        distance to the same values in another order is asked as well.
+        """
+        centres = dense_rows(samples)
+        near = cls(options, scaling, scaling.apply(centres), 1.0)
+        between = near._distances_of(samples)[np.triu_indices(near.neurons, 1)]
+        usual = _average(between)
+        if provisional and len(centres) < _FEW:
+            apart = min(_average(near.distances(scaling.apply(np.roll(centres, shift, axis=1)))
+                                 .diagonal()) for shift in range(1, _SHIFTS + 1))
+            usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * apart)
+                     / (len(between) + _PRIOR_PAIRS))
+        return usual or 1.0
 
     def _make_whitener(self, centres: Rows) -> Array:
         """Return L^-1, given the centres as the samples that they are."""
@@ -175,102 +207,3 @@ class GaussianNeurons(RadialNeurons):
         products += self._squares
         # Rounding may leave a distance of -1e-16.
         return np.maximum(products, 0.0, out=products)
-
-
-@cache
-def absolute_differences() -> Callable[[Array, Array, Array], None]:
-    """Return the function that puts sums of absolute differences of rows to centres into out.
-
-    The compiled one, which is several times as fast, or the plain one where it was not built.
-    """
-    try:
-        from proemlc_ros.core.layer._distances import absolute_differences as compiled
-    except ImportError:
-        return plain_differences
-    return compiled
-
-
-def plain_differences(rows: Array, centres: Array, out: Array) -> None:
-    """Put the sums of absolute differences of rows to centres into out, by SciPy."""
-    out[:] = _cdist()(rows, centres)
-
-
-@cache
-def _cdist() -> Callable[[Array, Array], Array]:
-    """Return SciPy's function for it; imported here, as it takes its time."""
-    from scipy.spatial import distance
-    try:
-        # What cdist calls in the end; its checks take as long as 100 centres do.
-        from scipy.spatial._distance_pybind import cdist_cityblock
-    except ImportError:
-        return lambda rows, centres: distance.cdist(rows, centres, 'cityblock')
-    return lambda rows, centres: cdist_cityblock(rows, centres)
-
-
-class LaplacianNeurons(RadialNeurons):
-    """Activation 'laplacian': the sum of absolute differences."""
-
-    def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
-                 whitener: Array | None = None) -> None:
-        """Take scaled centres (neurons, width), and L^-1."""
-        super().__init__(options, scaling, centres, gamma, whitener)
-        # In double precision always: the time goes into reading, not into the sums.
-        self._places = self.centres.astype(np.float64, copy=False)
-        self._columns: tuple[Array, Array, Array] | None = None
-        self._changes: Array | None = None
-
-    def distances(self, scaled: Array) -> Array:
-        """Return the distances (n, neurons) of scaled dense rows to the centres."""
-        distances: Array = np.empty((len(scaled), self.neurons))
-        absolute_differences()(np.ascontiguousarray(scaled, dtype=np.float64), self._places,
-                               distances)
-        return distances.astype(self.options.dtype, copy=False)
-
-    def _fill_one(self, neurons: Array, vector: Array) -> None:
-        self._fill(neurons[np.newaxis], vector[np.newaxis])
-
-    def _fill(self, neurons: Array, samples: Rows) -> None:
-        if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
-            super()._fill(neurons, samples)
-            return
-        scaled = np.ascontiguousarray(self.scaling.apply(samples))
-        absolute_differences()(scaled, self._places, neurons)
-        neurons *= -self.gamma
-        np.exp(neurons, out=neurons)
-
-    def sparse_distances(self, samples: Rows) -> Array:
-        """Return the distances (n, neurons) of raw sparse rows to the centres.
-
-        That of an empty row, and then what each stored value changes.
-        """
-        if self._columns is None:
-            nothing = -self.scaling.shift * self.scaling.factor
-            by_feature = np.ascontiguousarray(self.centres.T)
-            self._columns = (by_feature, nothing,
-                             np.abs(by_feature - nothing[:, np.newaxis]).sum(axis=0))
-        columns, empty, base = self._columns
-        factors = self.scaling.row_factors(samples)
-        if factors is None and (samples.data == 1.0).all():
-            return self._indicator_distances(samples)
-        distances: Array = np.tile(base, (samples.shape[0], 1))
-        for place in range(samples.shape[0]):
-            stored = slice(samples.indptr[place], samples.indptr[place + 1])
-            features = samples.indices[stored]
-            values: Array = samples.data[stored] * self.scaling.factor[features]
-            values = values + empty[features] if factors is None else values * factors[place]
-            near = columns[features]
-            distances[place] += (np.abs(near - values[:, np.newaxis])
-                                 - np.abs(near - empty[features, np.newaxis])).sum(axis=0)
-        return distances
-
-    def _indicator_distances(self, samples: Rows) -> Array:
-        """Do the same for rows of zeros and ones, where a one changes the same in every row."""
-        assert self._columns is not None
-        columns, empty, base = self._columns
-        if self._changes is None:
-            at_one = (empty + self.scaling.factor)[:, np.newaxis]
-            self._changes = np.abs(columns - at_one) - np.abs(columns - empty[:, np.newaxis])
-        distances: Array = samples @ self._changes
-        distances += base
-        # Rounding may leave a distance of -1e-16.
-        return np.maximum(distances, 0.0, out=distances)

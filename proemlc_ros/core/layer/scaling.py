@@ -14,6 +14,9 @@ from proemlc_ros.core.solving.blas import Array
 
 # A feature that never moved in the first samples is left at its own scale.
 _CONSTANT = 1e-10
+# Below so many samples the spread of a feature is moderated by that of all features together, as
+# if so many samples had shown it.
+_FEW, _SHARED = 64, 8.0
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,16 @@ class Scaling:
         object.__setattr__(self, '_affine', bool(self.shift.any() or (self.factor != 1.0).any()))
 
     @classmethod
-    def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str) -> Scaling:
-        """Fit the scaling of that kind to the first samples."""
+    def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str,
+            provisional: bool = False) -> Scaling:
+        """Fit the scaling of that kind to the first samples; provisional: more are to come."""
         shift: Array = np.zeros(width)
         factor: Array = np.ones(width)
         if kind in ('standard', 'minmax'):
             assert samples is not None
             shift, spread = (_mean_and_deviation if kind == 'standard' else _range)(samples)
+            if provisional and kind == 'standard' and samples.shape[0] < _FEW:
+                spread = _moderated(spread, samples)
             moved = spread > _CONSTANT * np.maximum(np.abs(shift), 1.0)
             factor[moved] = 1.0 / spread[moved]
         return cls(shift.astype(dtype), factor.astype(dtype), kind == 'l2')
@@ -79,6 +85,19 @@ def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
         absent = count - np.bincount(samples.indices, minlength=len(mean))
         return mean, np.sqrt((moved + absent * mean * mean) / count)
     return mean, np.asarray(samples.std(axis=0, dtype=np.float64))
+
+
+def _moderated(spread: Array, samples: Rows) -> Array:
+    """Return the deviations of a few samples, shrunk towards what the features have in common.
+
+    One sample has no spread of its own; there the values of its features have to serve.
+    """
+    count = samples.shape[0]
+    values = dense_rows(samples).astype(np.float64)
+    common = ((count - 1.0) * float((spread * spread).mean())
+              + float(values.var(axis=1).mean())) / count
+    moderated: Array = np.sqrt((count * spread * spread + _SHARED * common) / (count + _SHARED))
+    return moderated
 
 
 def _range(samples: Rows) -> tuple[Array, Array]:

@@ -9,13 +9,16 @@ import numpy as np
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
 
+# Up to here each sample draws the layer anew: it must answer to what was taught a moment ago.
+_FEW = 64
+
 
 class WarmUp:
     """Keeps the first samples until the layer is fixed.
 
-    Until then a provisional layer is drawn from the first 1, 2, 4, 8 … samples and all of them are
-    learnt again, so that at any time the model is what it would be had its layer been there from
-    the start, however the samples were divided into chunks.
+    Until then a provisional layer is drawn from the first 1, 2, 3 … 64, 128, 256 … samples and all
+    of them are learnt again, so that at any time the model is what it would be had its layer been
+    there from the start, however the samples were divided into chunks.
     """
 
     def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
@@ -36,8 +39,13 @@ class WarmUp:
 
     @property
     def layer_samples(self) -> int:
-        """How many of the kept samples the layer is drawn from: a power of two, or all needed."""
-        return self.needed if self.over else 1 << len(self).bit_length() >> 1
+        """How many of the kept samples the layer is drawn from.
+
+        All of the first few, then a power of two, and at last all that are needed.
+        """
+        if self.over:
+            return self.needed
+        return len(self) if len(self) <= _FEW else 1 << len(self).bit_length() >> 1
 
     def plus(self, rows: Rows, annotations: list[SampleLabels]) -> WarmUp:
         """Return the same with copies of more samples."""

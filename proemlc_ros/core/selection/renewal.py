@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.deciding.calibration import LeftOut
+from proemlc_ros.core.deciding.decision import fit_decision
 from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
@@ -21,13 +23,13 @@ from proemlc_ros.core.layer.spreading import spread_centres
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.metrics.sets import Indicators
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.prediction import known_of_rows
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer, point_of_layer
 from proemlc_ros.core.selection.near_copies import find_bursts
-from proemlc_ros.core.selection.result import Point
+from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.core.unlearning import checksums_of_rows
 from proemlc_ros.errors import EmptyInputError
 
@@ -35,6 +37,8 @@ from proemlc_ros.errors import EmptyInputError
 KEPT = ('recalibration', 'forgetting', 'threshold', 'dtype', 'seed')
 # Bursts from which scaling, centres and decision rule are taken; more would not change them.
 _MOST_BURSTS = 4000
+# Of them so many tell how familiar learnt samples usually are.
+_FAMILIAR = 256
 
 
 class RenewalPlan(NamedTuple):
@@ -46,6 +50,7 @@ class RenewalPlan(NamedTuple):
         point: its errors with each burst left out.
         samples: the bursts.
         names: of the labels, in the order of their columns.
+        selection: all that was tried.
     """
 
     options: Options
@@ -53,26 +58,29 @@ class RenewalPlan(NamedTuple):
     point: Point
     samples: LabelledSamples
     names: tuple[str, ...]
+    selection: Selection
 
     def point_of(self, learner: Learner) -> Point:
         """Return the errors of another model on the same bursts, with each of them left out."""
         return point_of_layer(self.samples, learner.layer, learner.options)
 
     def calibrate(self, learner: Learner) -> None:
-        """Find the decision rule of a model of this layer from the left-out scores."""
+        """Fit the decision of a model of this layer to the left-out scores of all bursts."""
         fit = fit_of_layer(self.samples, self.layer, self.options.ridge)
-        scores = fit.left_out / self.samples.factors()
-        if self.samples.known is not None:
-            scores = np.where(self.samples.known, scores, -np.inf)
         columns = [learner.labels.columns[name] - 1 for name in self.names]
-        usable = np.full((len(scores), len(learner.labels)), -np.inf)
-        present = np.zeros(usable.shape, dtype=bool)
-        usable[:, columns] = scores + learner.labels.handicap[columns]
-        present[:, columns] = self.samples.truth
-        thresholds = Thresholds(learner.options.threshold, learner.options.forgetting)
-        thresholds.add_rows(usable, present)
-        thresholds.choose()
-        learner.thresholds = thresholds
+        scores = np.full((len(fit.left_out), len(learner.labels)), -np.inf)
+        targets = np.full(scores.shape, -1, dtype=np.int8)
+        scores[:, columns] = fit.left_out / self.samples.factors()
+        said = np.where(self.samples.truth, 1, -1)
+        if self.samples.known is not None:
+            said[~self.samples.known] = 0
+        targets[:, columns] = said
+        hidden = learner.layer.rows(self.samples.rows[:_FAMILIAR])
+        usual = float(known_of_rows(learner, hidden).mean())
+        evidence = LeftOut(scores, targets, np.ones(len(scores)), np.full(len(scores), usual))
+        counts = np.array(learner.labels.counts, dtype=np.int64)
+        learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts),
+                              learner.samples)
 
 
 def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options | None = None,
@@ -93,14 +101,16 @@ def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options 
         raise EmptyInputError('no sample shows a label; a renewal needs labels to compare '
                               'settings by')
     kept = kept or Options()
-    samples = _bursts(rows, annotations, names, kept.seed)
+    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names, kept.seed)
     sizes = [size for size in SIZES if size <= most] or [most]
-    best = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES).best
-    options = replace(best, width=None, warmup=1,
+    selection = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES)
+    options = replace(selection.best, width=None,
                       **{name: getattr(kept, name) for name in KEPT})
+    samples = replace(samples, rows=samples.rows.astype(options.dtype, copy=False))
     order = spread_centres(samples.rows, options.scaling, options.hidden_size, options.seed)
     layer = make_layer(options, rows.shape[1], samples.rows, order)
-    return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names)
+    return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names,
+                       selection)
 
 
 def _bursts(rows: Rows, annotations: Sequence[SampleLabels], names: Sequence[str],

@@ -17,7 +17,7 @@ from proemlc_ros.errors import DefinitenessError, TooLargeError
 PENDING = 16
 SMALL = 300
 # Rows in one Woodbury step.
-BLOCK = 128
+BLOCK = 64
 # hMh times the rounding unit; beyond it M would lose its positive definiteness to rounding.
 _LARGEST_LEVERAGE_ERROR = 1e-2
 

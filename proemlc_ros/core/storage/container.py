@@ -28,10 +28,11 @@ from proemlc_ros.errors import (
     NewerModelError,
 )
 
-VERSION = 1
+# Version 2 keeps samples to decide by, where version 1 kept the sums of a threshold.
+VERSION = 2
 # A model of 10,000 neurons takes 0.4 GB.
 MAX_BYTES = 2 << 30
-_DTYPES = {'<f8', '<f4', '<i8', '<i4', '<u4', '<u2'}
+_DTYPES = {'<f8', '<f4', '<i8', '<i4', '<u4', '<u2', '|i1'}
 _HEADER = 'header.json'
 # Names of labels and annotations of the first samples: 100,000 names of 600 bytes.
 MAX_HEADER_BYTES = 64 << 20

@@ -21,9 +21,9 @@ from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
+from proemlc_ros.core.storage.decisions import dump_decisions, restore_decisions
 from proemlc_ros.core.storage.groups import dump_groups, restore_groups
 from proemlc_ros.core.storage.validation import check_model
-from proemlc_ros.core.thresholds import Thresholds
 from proemlc_ros.errors import CorruptModelError, ModelFileError
 
 
@@ -78,16 +78,15 @@ def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     arrays['last_sum'] = learner.last_sum.copy()
     if isinstance(ridge, ForgettingRidge):
         arrays['prior'] = ridge.prior.copy()
-    for part, values in (('layer', learner.layer.arrays()),
-                         ('thresholds', learner.thresholds.arrays())):
-        arrays.update({f'{part}.{name}': array.copy() for name, array in values.items()})
+    arrays.update({f'layer.{name}': array.copy()
+                   for name, array in learner.layer.arrays().items()})
     places = np.flatnonzero(learner.sample_filter.counts)
     arrays['ledger.places'] = places.astype(np.uint32)
     arrays['ledger.counts'] = learner.sample_filter.counts[places]
     tokens = learner.tokens
     header = {'labels': learner.labels.names, 'counts': learner.labels.counts,
               'samples': learner.samples, 'mass': learner.mass, 'scale': ridge.scale,
-              'steps': getattr(ridge, 'steps', 0),
+              'steps': getattr(ridge, 'steps', 0), 'decision': dump_decisions(learner, arrays),
               'tokens': {'given': tokens.given, 'removed': tokens.removed,
                          'nameless': tokens.nameless}}
     if learner.groups is not None:
@@ -101,8 +100,7 @@ def _restore_learner(options: Options, header: dict[str, Any], arrays: Arrays) -
     learner.labels = LabelColumns(header['labels'], header['counts'])
     learner.samples, learner.mass = header['samples'], header['mass']
     learner.last_sum = arrays['last_sum']
-    learner.thresholds = Thresholds.restore(options.threshold, options.forgetting,
-                                            _part('thresholds', arrays))
+    restore_decisions(learner, header, arrays)
     learner.sample_filter.counts[arrays['ledger.places']] = arrays['ledger.counts']
     _restore_ridge(learner.ridge, header, arrays)
     # Earlier versions recorded samples without their labels.

@@ -18,7 +18,6 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import check_rows
 from proemlc_ros.core.solving.recursive import PENDING
 from proemlc_ros.core.storage.checks import (
-    LARGEST_INTEGER,
     check,
     check_array,
     check_definite,
@@ -27,8 +26,8 @@ from proemlc_ros.core.storage.checks import (
     is_number,
 )
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
+from proemlc_ros.core.storage.decisions import check_decisions
 from proemlc_ros.core.storage.groups import check_groups, check_scale, check_tokens
-from proemlc_ros.core.thresholds import CANDIDATES
 from proemlc_ros.core.unlearning import SampleFilter
 from proemlc_ros.errors import CorruptModelError, ModelTooLargeError, ParameterError
 
@@ -138,7 +137,7 @@ def _check_learner(options: Options, size: int, learner: Any, arrays: Arrays) ->
     check_array(arrays, 'last_sum', _dtype(options), (size,))
     if options.forgetting < 1.0:
         check_array(arrays, 'prior', '<f8', (size,))
-    _check_thresholds(options, len(labels), arrays)
+    check_decisions(options, learner, size, arrays)
     _check_sample_filter(arrays)
     check_tokens(learner)
     check_groups(options, size, learner, arrays)
@@ -149,24 +148,6 @@ def _check_matrix(options: Options, size: int, arrays: Arrays) -> None:
     pending = check_array(arrays, 'pending', _dtype(options), (size, None))
     check(pending.shape[1] <= PENDING, f'pending has more than {PENDING} columns')
     check_definite(matrix, pending)
-
-
-def _check_thresholds(options: Options, labels: int, arrays: Arrays) -> None:
-    for name in ('gain', 'errors'):
-        check_array(arrays, f'thresholds.{name}', '<f8', (2, len(CANDIDATES)))
-    numbers = check_array(arrays, 'thresholds.numbers', '<f8', (4,))
-    _, observed, threshold, at_least = numbers.tolist()
-    check(0.0 <= observed <= LARGEST_INTEGER and observed.is_integer(),
-          'the number of observed samples is not a count')
-    check(-1.0 <= threshold <= 1.0 and at_least in (0.0, 1.0),
-          f'the decision rule is {threshold:g} and {at_least:g}')
-    check(options.threshold != 'zero' or threshold == at_least == 0.0,
-          'a threshold was learnt, but the settings say zero')
-    scores = check_array(arrays, 'thresholds.scores', '<f8', (None, None), unknown=True)
-    present = check_array(arrays, 'thresholds.present', '<f4', scores.shape)
-    check(scores.shape[1] <= labels and len(scores) <= observed,
-          f'there are scores of shape {scores.shape} for {labels} labels')
-    check(bool(np.isin(present, (0.0, 1.0)).all()), 'thresholds.present has more than 0 and 1')
 
 
 def _check_sample_filter(arrays: Arrays) -> None:

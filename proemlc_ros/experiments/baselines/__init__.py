@@ -9,7 +9,8 @@ from importlib import import_module
 from proemlc_ros.errors import MissingDependencyError
 from proemlc_ros.experiments.baselines.baseline import Baseline
 
-# Module and class of each, in the order of the paper's Table III, then the method's ancestors.
+# Module and class of each, in the order of the paper's Table III, then the method's ancestors,
+# then the strongest simple one.
 BASELINES = {
     'CC': ('svm', 'Chain'),
     'QWML': ('qwml', 'QuickWeighted'),
@@ -22,6 +23,7 @@ BASELINES = {
     'RF-PCT': ('trees', 'ClusteringForest'),
     'ELM': ('elm', 'BatchELM'),
     'OS-ELM': ('elm', 'SequentialELM'),
+    'OVA-SVM': ('svm', 'OneAgainstAll'),
 }
 
 

@@ -83,7 +83,8 @@ def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
         read_summary(content)
     except BackboneError as error:
         raise BackboneError(f'{path} is refused: {error}') from error
-    return _checked_and_written(name, content, parameters, licence, f'the file {path.name}', folder)
+    return _checked_and_written(
+        name, content, parameters, licence, f'the file {path.name}', folder)
 
 
 def _checked_and_written(name: str, content: bytes, parameters: dict[str, Any], licence: str,

@@ -69,7 +69,8 @@ class Backbone:
             content = self.model.read_bytes()
         except OSError as error:
             raise BackboneError(
-                f'cannot read {self.model}: {error.strerror or error}; install it again') from error
+                f'cannot read {self.model}: {error.strerror or error}; install it '
+                'again') from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise BackboneError(
                 f'{self.model} was changed or damaged since it was installed (its hash differs); '

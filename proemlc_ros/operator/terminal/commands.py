@@ -70,7 +70,18 @@ class CommandQueue:
 def ask_save(console: Console) -> Prompt:
     """Ask where to save the model."""
     return Prompt('save as (empty: the snapshot of the node): ', lambda name: console.commands.run(
-        'saving', console.actions.save(console.draft.annotator, name)))
+        'saving', _save(console, name)))
+
+
+async def _save(console: Console, name: str) -> ActionResult:
+    """Save the model; a file that exists is overwritten only after a yes."""
+    who = console.draft.annotator
+    result = await console.actions.save(who, name, True)
+    if not result.done and 'exists already' in result.message:
+        console.prompt = Prompt(f'{name} exists; overwrite it? y: ', lambda answer: (
+            console.commands.run('saving', console.actions.save(who, name))
+            if answer.lower() in ('y', 'yes') else None))
+    return result
 
 
 def ask_load(console: Console) -> Prompt:
@@ -100,7 +111,7 @@ def ask_remove(console: Console) -> Prompt:
             console.commands.run(
                 'removing', console.actions.remove(console.draft.annotator, name))
 
-    return Prompt('remove label (cannot be undone; Esc: no): ', remove, console.view.labels.names)
+    return Prompt('remove label (Esc: no): ', remove, console.view.labels.names)
 
 
 def ask_filter(console: Console) -> Prompt:
@@ -109,4 +120,17 @@ def ask_filter(console: Console) -> Prompt:
     return Prompt('filter: ', labels.narrow, text=labels.filter, changed=labels.narrow)
 
 
-PROMPTS = {'s': ask_save, 'l': ask_load, 'r': ask_rename, 'd': ask_remove, '/': ask_filter}
+def ask_merge(console: Console) -> Prompt:
+    """Ask which label becomes part of which other."""
+
+    def ask_into(name: str) -> None:
+        if name:
+            console.prompt = Prompt(f'{name} becomes part of: ', lambda into: console.commands.run(
+                'merging', console.actions.review.merge_labels(
+                    console.draft.annotator, name, into)), console.view.labels.names)
+
+    return Prompt('merge label: ', ask_into, console.view.labels.names)
+
+
+PROMPTS = {'s': ask_save, 'l': ask_load, 'r': ask_rename, 'd': ask_remove, '/': ask_filter,
+           'M': ask_merge}

@@ -15,6 +15,7 @@ from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.questions import doubtful_label
 from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.terminal.commands import PROMPTS, CommandQueue
+from proemlc_ros.operator.terminal.taught import TaughtLists
 from proemlc_ros.operator.terminal.widgets import ENTER, ESCAPE, LabelPages, Prompt
 
 HELP = (
@@ -24,6 +25,7 @@ HELP = (
     'a  show the oldest question, then y yes, n no   x  skip it',
     'c  unmarked labels: absent or unknown          /  filter the labels',
     's  save    l  load    r  rename    d  remove   PgUp PgDn  more labels',
+    'G  taught samples: relabel, delete    H  history: undo, redo    M  merge labels',
     'Esc  drop the marks, back to live              q  quit',
 )
 
@@ -51,12 +53,14 @@ class Console:
     helping: bool = False
     running: bool = True
     labels: LabelPages = field(init=False)
+    taught: TaughtLists = field(init=False)
     _teaching: bool = False
     _warned: bool = False
     _known: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.labels = LabelPages(self.view, self.draft)
+        self.taught = TaughtLists(self)
         self.view.on_change = self._changed
 
     def _changed(self, part: ViewPart) -> None:
@@ -86,6 +90,8 @@ class Console:
                 self.prompt = None
         elif self.helping:
             self.helping = False
+        elif self.taught.open:
+            self.taught.key(key)
         else:
             self._command(key)
 
@@ -94,6 +100,7 @@ class Console:
             ' ': self._toggle_freeze, ESCAPE: self._release, '0': self._teach_none,
             'n': self._ask_new, 'u': self._undo, 'a': self._answer, 'x': self._skip,
             'c': self._toggle_rest, '?': self._help, 'q': self._quit,
+            'G': lambda: self.taught.show('samples'), 'H': lambda: self.taught.show('history'),
             'KEY_NPAGE': self.labels.next, 'KEY_PPAGE': self.labels.previous,
             'KEY_DOWN': self.labels.next, 'KEY_UP': self.labels.previous,
         }

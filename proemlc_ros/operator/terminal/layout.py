@@ -59,6 +59,8 @@ class Layout:
         lines = [self._status(width, now), self._stamp(shown), self._predicted(shown), []]
         if console.helping:
             lines += [[('plain', f' {line}')] for line in HELP]
+        elif console.taught.open:
+            lines += [[('plain', f' {line}')] for line in console.taught.lines()]
         else:
             lines += self._picture(height, width)
             console.labels.size = max(1, height - FRAME - (len(lines) - 4))

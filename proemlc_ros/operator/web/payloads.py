@@ -84,8 +84,10 @@ def prediction_content(prediction: StampedPrediction) -> dict[str, Any]:
 
 def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict[str, Any]:
     """Return a query for JSON; `label` is the doubtful one."""
+    picture = pictures.find(query.vector.stamp)
     return {
         'stamp': str(query.vector.stamp),
+        'size': picture.size if picture is not None else (0, 0),
         'region': None if query.vector.region.is_whole else query.vector.region._asdict(),
         'text': short(query.text),
         'label': label,
@@ -94,7 +96,7 @@ def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict
         'candidates': list(query.candidates),
         'scores': [round(float(score), 3) for score in query.scores],
         'novelty': round(float(query.novelty), 3),
-        'picture': pictures.find(query.vector.stamp) is not None,
+        'picture': picture is not None,
     }
 
 

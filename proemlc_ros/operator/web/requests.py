@@ -146,8 +146,8 @@ class Requests:
         return reply_of(await self._actions.remove(self.who, text(request, 'label')))
 
     async def _save(self, request: Content) -> Content:
-        keep = flag(request, 'keep_existing') if 'keep_existing' in request else False
-        return reply_of(await self._actions.save(self.who, text(request, 'file_name'), keep))
+        keep = [flag(request, 'keep_existing')] if 'keep_existing' in request else []
+        return reply_of(await self._actions.save(self.who, text(request, 'file_name'), *keep))
 
     async def _load(self, request: Content) -> Content:
         return reply_of(await self._actions.load(self.who, text(request, 'file_name')))

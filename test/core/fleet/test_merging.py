@@ -9,7 +9,7 @@ from core_reference import batch_scores, plain, samples
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.fleet.merging import adopt_thresholds, learnt_sums, leave_one_out
+from proemlc_ros.core.fleet.merging import learnt_sums
 
 X, ANNOTATIONS = samples(120, labels=6)
 PARTS = (slice(0, 50), slice(50, 120))
@@ -154,30 +154,14 @@ def test_sums_of_models_make_the_model_of_all_samples():
     np.testing.assert_allclose(made.scores(X)[:, order], together.scores(X), atol=1e-8)
 
 
-def test_parts_left_out_say_what_all_say():
-    model, whole = trained(), trained()
-    evidence = leave_one_out(model, X[PARTS[0]], ANNOTATIONS[PARTS[0]])
-    evidence.merge(leave_one_out(model, X[PARTS[1]], ANNOTATIONS[PARTS[1]]))
-    whole.calibrate(X, ANNOTATIONS)
-    adopt_thresholds(model, evidence)
-    np.testing.assert_allclose(model.thresholds, whole.thresholds)
-    assert model.predict(X) == whole.predict(X)
-
-
-def test_looking_at_parts_changes_nothing():
-    model = trained()
-    before = model.to_bytes()
-    leave_one_out(model, X[:50], ANNOTATIONS[:50])
-    assert model.to_bytes() == before
-
-
-def test_evidence_is_taken_over_not_shared():
-    model, other = trained(), trained()
-    evidence = leave_one_out(model, X, ANNOTATIONS)
-    adopt_thresholds(model, evidence)
-    before = model.to_bytes()
-    evidence.merge(leave_one_out(other, X, ANNOTATIONS))
-    assert model.to_bytes() == before
+def test_merged_halves_decide_as_one_model():
+    whole, first, second = trained(), trained().empty_copy(), trained().empty_copy()
+    first.learn(X[PARTS[0]], ANNOTATIONS[PARTS[0]])
+    second.learn(X[PARTS[1]], ANNOTATIONS[PARTS[1]])
+    first.merge(second)
+    order = [first.labels.index(name) for name in whole.labels]
+    np.testing.assert_allclose(first.probabilities(X)[:, order], whole.probabilities(X), atol=1e-6)
+    assert list(map(set, first.predict(X))) == list(map(set, whole.predict(X)))
 
 
 def test_a_layer_that_is_not_fixed_is_rejected():
@@ -185,5 +169,3 @@ def test_a_layer_that_is_not_fixed_is_rejected():
     waiting.learn(X[:5], ANNOTATIONS[:5])
     with pytest.raises(errors.NotReadyError, match='fix_layer'):
         learnt_sums(waiting)
-    with pytest.raises(errors.NotReadyError, match='nothing has been learnt'):
-        leave_one_out(waiting, X[:5], ANNOTATIONS[:5])

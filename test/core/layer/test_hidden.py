@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from proemlc_ros.core.layer import make_layer, restore_layer
+from proemlc_ros.core.layer.laplacian import plain_differences
 from proemlc_ros.core.layer.neurons import FUNCTIONS
-from proemlc_ros.core.layer.radial import plain_differences
 from proemlc_ros.core.options import ACTIVATIONS, Options
 
 X, _ = samples(60, width=9)
@@ -49,7 +49,8 @@ def test_one_row_many_rows_and_sparse_rows_agree(activation, scaling, links):
 @pytest.mark.parametrize('scaling', SCALINGS)
 def test_random_neurons_apply_the_scaling_before_their_weights(scaling):
     plain = make_layer(options(activation='identity', weight_scale=1.0), 9, None)
-    layer = make_layer(options(activation='identity', weight_scale=1.0, scaling=scaling), 9, X)
+    layer = make_layer(options(activation='identity', weight_scale=1.0, scaling=scaling,
+                               warmup=len(X)), 9, X)
     np.testing.assert_allclose(layer.rows(X), scaled(scaling) @ plain.weights + plain.offset,
                                atol=1e-12)
 

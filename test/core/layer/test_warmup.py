@@ -23,8 +23,7 @@ def test_at_any_time_the_model_is_exact_for_its_layer(count):
     for x, annotation in zip(X[:count], ANNOTATIONS[:count]):
         model.learn(x, annotation)
     assert model.warming_up == (count < 50)
-    drawn_from = 50 if count >= 50 else 2 ** int(np.log2(count))
-    layer = make_layer(model.options, 7, X[:drawn_from])
+    layer = make_layer(model.options, 7, X[:min(count, 50)])
     np.testing.assert_array_equal(model.hidden(X), layer.rows(X))
     np.testing.assert_allclose(
         model.scores(X), batch_scores(model, X[:count], ANNOTATIONS[:count], X), atol=1e-8)
@@ -103,10 +102,10 @@ def test_renaming_and_removing_reach_the_kept_samples():
 
 
 def test_an_error_in_the_warm_up_changes_nothing():
-    model = warming(activation='relu', scaling='standard')
-    model.learn(X[:20], ANNOTATIONS[:20])
+    model = warming(activation='relu', scaling='standard', warmup=90)
+    model.learn(X[:66], ANNOTATIONS[:66])  # the layer is drawn from 64 of them
     before = model.to_bytes()
-    bad = np.vstack([X[20:40], np.full((1, 7), 1e60)])
+    bad = np.vstack([X[60:80], np.full((1, 7), 1e60)])
     for call in (model.learn, model.test_then_train):
         with pytest.raises(errors.TooLargeError):
             call(bad, [('new',)] * 21)

@@ -158,8 +158,8 @@ def test_pickled_content_is_rejected_and_not_executed():
 
 
 def test_a_future_version_is_rejected_by_name():
-    with pytest.raises(errors.NewerModelError, match='version 2, .* upgrade the package'):
-        ProEMLC.from_bytes(forged({'version': 2}))
+    with pytest.raises(errors.NewerModelError, match='version 3, .* upgrade the package'):
+        ProEMLC.from_bytes(forged({'version': 3}))
     for version in (0, 'one', None):
         with pytest.raises(errors.CorruptModelError):
             ProEMLC.from_bytes(forged({'version': version}))

@@ -85,7 +85,8 @@ def test_auto_takes_what_is_installed_and_colours_without(lite0, data_home, came
     data_home.parent.mkdir(parents=True)
     data_home.symlink_to(lite0.folder.parent)
     sensor = sensor_from_settings('camera', {**AUTO, 'region': [0.0, 0.0, 0.5, 1.0]})
-    assert sensor.extractor.name.startswith(f'onnx_embedding/1(region=0,0,0.5,1;model={LITE0[:12]}')
+    assert sensor.extractor.name.startswith(
+        f'onnx_embedding/1(region=0,0,0.5,1;model={LITE0[:12]}')
     assert 'lite0' in automatic_in_words()
     own_file = pipeline_from_settings(settings_from_file(lite0.parameter_file))
     assert own_file.extractor == sensor_from_settings('camera', AUTO).extractor.name

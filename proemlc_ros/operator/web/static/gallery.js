@@ -10,6 +10,8 @@ const PAGE = 100;
 const WIDTH = 148;
 const HEIGHT = 190;
 const GAP = 10;
+// Milliseconds without scrolling before pictures are loaded.
+const PAUSE = 90;
 let samples = [];          // by place; holes are not asked for yet
 let total = 0;
 let waiting = new Set();   // pages that are asked for
@@ -17,6 +19,7 @@ let cards = new Map();     // by place
 let chosen = new Set();    // numbers
 let columns = 1;
 let drawing = false;
+let pictureTimer = 0;
 let edition = 0;           // answers about an earlier list are dropped
 
 const isOpen = () => $('gallery').open;
@@ -101,6 +104,15 @@ function draw() {
     else if (!cards.has(place)) addCard(place, samples[place]);
     if (cards.has(place)) moveTo(cards.get(place).item, place);
   }
+  loadPicturesSoon();
+}
+
+// Each picture is a question to the classifier: only those that are looked at are asked for.
+function loadPicturesSoon() {
+  clearTimeout(pictureTimer);
+  pictureTimer = setTimeout(() => {
+    for (const picture of $('gallery-grid').querySelectorAll('img:not([src])')) picture.src = `samples/${picture.dataset.number}.jpg`;
+  }, PAUSE);
 }
 
 function moveTo(item, place) {
@@ -112,7 +124,7 @@ const said = (sample) => [...sample.labels, ...(sample.complete ? [] : sample.ab
 
 function addCard(place, sample) {
   const picture = sample.picture
-    ? make('img', { src: `samples/${sample.number}.jpg`, alt: '', width: WIDTH, height: 100, loading: 'lazy', decoding: 'async' })
+    ? make('img', { alt: '', width: WIDTH, height: 100, decoding: 'async', 'data-number': sample.number })
     : make('span', { class: 'no-thumb quiet' }, 'no picture');
   const choose = make('button', { type: 'button', class: 'thumb', 'aria-pressed': String(chosen.has(sample.number)),
     'aria-label': `Sample ${sample.number}: ${said(sample)}`, onclick: () => toggle(sample.number, choose) }, picture);

@@ -14,7 +14,7 @@ let announced = 0;
 let over = false;
 
 const predictionOf = (query) => ({
-  stamp: query.stamp, predicted: [], scores: [], novelty: query.novelty, version: -1,
+  stamp: query.stamp, predicted: [], scores: [], novelty: query.novelty, version: -1, size: query.size,
 });
 
 // Opens a question as the held picture, to mark any labels.

@@ -1,0 +1,199 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""When the decision is fitted again, with the work divided among the samples that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from proemlc_ros.core.deciding.calibration import LeftOut
+from proemlc_ros.core.deciding.decision import Decision, fit_decision
+from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
+from proemlc_ros.core.deciding.reservoir import KeptSample
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.learner import Learner
+
+# Up to so many samples the decision is fitted to each; then whenever a quarter more have come.
+_EACH = 16
+# Kept samples that are looked at with each sample learnt meanwhile.
+_AT_ONCE = 8
+# A model from a file that kept no samples decides as it did until so many are kept.
+_ENOUGH = 64
+
+
+class Decider:
+    """Holds the decision of a learner and fits it again as samples come.
+
+    A fit begins with the samples learnt by then and holds from a fixed number of samples later on,
+    however its work was divided; so saved models go on as they would have. Samples that are learnt
+    together are fitted together, at once.
+    """
+
+    def __init__(self, rule: str) -> None:
+        """Start without evidence."""
+        self.decision = Decision.prior(rule)
+        # Samples that had been learnt when the last fit began; from how many on it holds.
+        self.begun = 0
+        self.due = 0
+        self._upcoming: Decision | None = None
+        self._work: Iterator[Decision | None] | None = None
+
+    # ----- as samples come -----
+
+    def advance(self, learner: Learner) -> None:
+        """Do the work that is due after one more sample."""
+        samples = learner.samples
+        if self._work is not None:
+            self._upcoming = next(self._work)
+            if self._upcoming is not None:
+                self._work = None
+        if samples >= self.due:
+            self._adopt()
+        if samples >= self.next_start():
+            self.begin(learner, spread=True)
+
+    def next_start(self) -> int:
+        """Return after how many samples the next fit begins."""
+        return _next_start(self.begun)
+
+    def due_after(self, start: int, kept: int) -> int:
+        """Return from how many samples on a fit holds that begins then, with so many kept."""
+        return start if start <= _EACH else start - -kept // _AT_ONCE + 1
+
+    def begin(self, learner: Learner, spread: bool = False) -> None:
+        """Begin a fit; spread: go on with it as samples come, rather than at once."""
+        self._adopt()
+        reservoir, self.begun = learner.reservoir, learner.samples
+        if len(reservoir) < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
+            return
+        self.due = self.due_after(self.begun, len(reservoir))
+        if self.due == self.begun:
+            spread = False
+        solution = Solution.of(learner, spread)
+        counts = np.array(learner.labels.counts, dtype=np.int64)
+        self._work = _fit(self.decision.rule, solution, reservoir.samples.copy(), counts,
+                          _AT_ONCE if spread else 128)
+        if not spread:
+            self.settle()
+        if self.due == self.begun:
+            self._adopt()
+
+    def step_back(self, learner: Learner) -> None:
+        """Fit again where a sample was taken back that the fit may have seen."""
+        if learner.samples < self.begun:
+            self.fit_now(learner)
+
+    def fit_now(self, learner: Learner) -> None:
+        """Fit at once, to hold from now on."""
+        if learner.samples:
+            self.begin(learner)
+            self._adopt()
+        else:
+            self.adopt(Decision.prior(self.decision.rule).with_labels(self.decision.labels), 0)
+
+    def adopt(self, decision: Decision, samples: int) -> None:
+        """Take over a decision that was fitted elsewhere, with that many samples learnt."""
+        self._work = self._upcoming = None
+        self.decision, self.begun, self.due = decision, samples, samples
+
+    def settle(self) -> None:
+        """Finish the work that has begun; its result still holds only when it is due."""
+        if self._work is not None:
+            *_, self._upcoming = self._work
+            self._work = None
+
+    def upcoming(self) -> Decision | None:
+        """Return the decision that holds when it is due; None: there is none."""
+        self.settle()
+        return self._upcoming
+
+    def _adopt(self) -> None:
+        self.settle()
+        if self._upcoming is not None:
+            self.decision = self._upcoming.with_labels(self.decision.labels)
+            self._upcoming = None
+
+    # ----- in blocks -----
+
+    def starts(self, samples: int, until: int) -> list[int]:
+        """Return after how many samples fits begin, from so many learnt up to so many."""
+        begun, stops = self.begun, list[int]()
+        while (begun := max(_next_start(begun), samples + 1)) <= until:
+            stops.append(begun)
+        return stops
+
+    def held(self, samples: int, count: int) -> list[tuple[int, Decision]]:
+        """Return the decisions of the next samples, each with the first that it holds for."""
+        held = [(0, self.decision)]
+        if samples < self.due < samples + count and (upcoming := self.upcoming()) is not None:
+            held.append((self.due - samples, upcoming.with_labels(self.decision.labels)))
+        return held
+
+    def after_block(self, learner: Learner) -> None:
+        """Begin the fit that is due after a block of samples, as if they had come one by one."""
+        if learner.samples >= self.due:
+            self._adopt()
+        if learner.samples >= self.next_start():
+            self.begin(learner)
+
+    def after_rows(self, learner: Learner) -> None:
+        """Fit at once where enough samples have come together."""
+        if learner.samples >= self.due:
+            self._adopt()
+        if learner.samples >= self.next_start():
+            self.fit_now(learner)
+
+    # ----- labels -----
+
+    def add_labels(self, labels: int) -> None:
+        """Decide about that many labels from now on."""
+        self.decision = self.decision.with_labels(labels)
+
+    def remove_label(self, place: int) -> None:
+        """Decide about a label no longer."""
+        upcoming = self.upcoming()
+        if upcoming is not None:
+            self._upcoming = upcoming.with_labels(self.decision.labels).minus_label(place)
+        self.decision = self.decision.minus_label(place)
+
+    # ----- whole -----
+
+    def copy(self) -> Decider:
+        """Return an independent copy."""
+        twin = Decider(self.decision.rule)
+        twin.restore(self.decision, self.upcoming(), self.begun, self.due)
+        return twin
+
+    def restore(self, decision: Decision, upcoming: Decision | None, begun: int,
+                due: int) -> None:
+        """Take over what another decider was about to do."""
+        self.decision, self._upcoming, self.begun, self.due = decision, upcoming, begun, due
+        self._work = None
+
+
+def _next_start(begun: int) -> int:
+    return begun + (max(1, begun // 4) if begun >= _EACH else 1)
+
+
+def _fit(rule: str, solution: Solution, samples: list[KeptSample],
+         counts: npt.NDArray[np.int64], step: int) -> Iterator[Decision | None]:
+    """Yield after every few samples, and the decision at last."""
+    parts = []
+    for start in range(0, len(samples), step):
+        parts.append(_look_at(solution, samples[start:start + step], len(counts)))
+        yield None
+    yield fit_decision(rule, LeftOut(*map(np.concatenate, zip(*parts))), counts)
+
+
+def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> LeftOut:
+    hidden = np.stack([sample.hidden for sample in samples]).astype(
+        solution.ridge.matrix.dtype, copy=False)
+    targets = np.stack([sample.targets_for(labels) for sample in samples])
+    own, born, times = (np.array([getattr(sample, name) for sample in samples], dtype=np.intp)
+                         for name in ('own', 'born', 'times'))
+    return left_out(solution, LearntRows(hidden, targets, own, born, times))

@@ -1,0 +1,131 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Exact leave-one-out scores of learnt samples, without a refit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from proemlc_ros.core.deciding.calibration import LeftOut, Targets
+from proemlc_ros.core.familiarity import known_shares
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.radial import RadialNeurons
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.recursive import RecursiveRidge
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.learner import Learner
+
+Places = npt.NDArray[np.intp]
+
+
+class Part(NamedTuple):
+    """Labels whose weights come from one recursion; see solving/label_groups.py."""
+
+    ridge: RecursiveRidge  # settled
+    columns: list[int]  # of these labels in the outputs of all
+    places: list[int]  # of these labels in the outputs of the recursion
+
+
+class Solution(NamedTuple):
+    """What left-out scores follow from: a learner's solution at one instant."""
+
+    ridge: RecursiveRidge  # of all samples; settled
+    parts: list[Part]
+    layer: HiddenLayer
+    prior: float  # the ridge
+    usual_mass: float  # |neurons|^2 of a learnt sample on average
+    forgetting: float
+    samples: int
+
+    @classmethod
+    def of(cls, learner: Learner, copied: bool) -> Solution:
+        """Return the solution of a learner; copied: it is wanted while the learner goes on."""
+        def settled(ridge: RecursiveRidge) -> RecursiveRidge:
+            ridge.settle()
+            return ridge.copy() if copied else ridge
+
+        table, labels = settled(learner.ridge), range(1, len(learner.labels) + 1)
+        parts = [Part(table, list(labels), list(labels))]
+        if learner.groups is not None:
+            beyond = [column for column in learner.groups.approximate(len(labels) + 1) if column]
+            parts = [Part(table, beyond, beyond)]
+            for group in learner.groups:
+                named = [(column, place) for place, column in enumerate(group.columns) if column]
+                parts.append(Part(settled(group.ridge), [column for column, _ in named],
+                                  [place for _, place in named]))
+        return cls(table, [part for part in parts if part.columns], learner.layer,
+                   learner.options.ridge, learner.mass / max(learner.samples, 1),
+                   learner.options.forgetting, learner.samples)
+
+
+class LearntRows(NamedTuple):
+    """Samples that were learnt, one row or entry each."""
+
+    hidden: Array  # (n, size)
+    targets: Targets  # (n, labels)
+    own: Places  # the neuron that is centred on the sample; -1: none
+    born: Places  # how many samples had been learnt; matters with forgetting only
+    times: Places  # how often it was learnt
+
+
+def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
+    """Return the scores of learnt rows, each as if it had been left out.
+
+    Without its sample, a score is y - (y - score) / (1 - hMh). A neuron around the sample is left
+    out with it, unless the same sample was learnt again: no sample to come finds a neuron exactly
+    at its own place.
+    """
+    hidden = rows.hidden
+    weights = solution.forgetting ** np.maximum(solution.samples - 1.0 - rows.born, 0.0)
+    scores: Array = np.empty(rows.targets.shape)
+    for part in solution.parts:
+        inside = np.array(part.columns) - 1
+        scores[:, inside] = _left_out_of(solution, part, rows, weights, inside)
+    leverages = np.einsum('ij,ji->i', hidden, solution.ridge.gains(hidden)).astype(np.float64)
+    known = known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
+                         solution.layer.masses(hidden), solution.prior,
+                         solution.usual_mass if solution.layer.radial else 0.0)
+    return LeftOut(scores, rows.targets, weights * rows.times, known)
+
+
+def _left_out_of(solution: Solution, part: Part, rows: LearntRows, weights: Array,
+                 inside: Places) -> Array:
+    hidden, ridge = rows.hidden, part.ridge
+    gains = ridge.gains(hidden)
+    leverages = np.einsum('ij,ji->i', hidden, gains).astype(np.float64)
+    left = np.maximum(1.0 - weights * leverages, np.finfo(hidden.dtype).eps)
+    wanted = rows.targets[:, inside].astype(np.float64)
+    errors = wanted - ridge.outputs_of_rows(hidden)[:, part.places]
+    scores: Array = wanted - errors / left[:, np.newaxis]
+    places = np.flatnonzero((rows.own >= 0) & (rows.times == 1))
+    if len(places):
+        beta, diagonal, shares = _own_neurons(solution.layer, part, gains, places,
+                                              rows.own[places])
+        # Without the sample M gains w Mh (Mh)^T / left and beta loses w Mh error / left. Then
+        # setting the weight of the neuron to zero changes the output by -(h^T M)_j beta_j / M_jj.
+        pulls = shares * (weights / left)[places]
+        beta -= pulls[:, np.newaxis] * errors[places]
+        diagonal += pulls * shares
+        scores[places] -= (shares / left[places] / diagonal)[:, np.newaxis] * beta
+    return scores
+
+
+def _own_neurons(layer: HiddenLayer, part: Part, gains: Array, rows: Places,
+                 own: Places) -> tuple[Array, Array, Array]:
+    """Return for the neuron around each row its weights, M_jj and (Mh)_j."""
+    ridge = part.ridge
+    assert isinstance(layer, RadialNeurons)
+    if layer.whitener is None:
+        return (ridge.beta[own][:, part.places].astype(np.float64),
+                (ridge.scale * ridge.matrix[own, own]).astype(np.float64),
+                gains[own, rows].astype(np.float64))
+    # The weight of neuron j itself is the product of the weights with column j of L^-1.
+    basis = np.zeros((len(rows), ridge.size), dtype=gains.dtype)
+    basis[:, :layer.neurons] = layer.whitener[:, own].T
+    return ((basis @ ridge.beta[:, part.places]).astype(np.float64),
+            np.einsum('ij,ji->i', basis, ridge.gains(basis)).astype(np.float64),
+            np.einsum('ij,ji->i', basis, gains[:, rows]).astype(np.float64))

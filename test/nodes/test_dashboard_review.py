@@ -1,0 +1,95 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The gallery and the history in a real browser, with the real nodes over DDS."""
+
+import pytest
+from dashboard_stand import Page, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def pages(browser, stand):
+    """Return two people's pages."""
+    address = stand.start_dashboard()[1]
+    opened = []
+    for name in ('Ada', 'Bob'):
+        page = Page(browser, address).ready()
+        page.page.fill('#who', name)
+        page.page.press('#who', 'Tab')
+        opened.append(page)
+    yield opened
+    for page in opened:
+        page.close()
+        assert page.errors == []
+
+
+def test_gallery_and_history_of_two_people(pages, stand):
+    ada, bob = pages
+    for place, name in enumerate(('cup', 'bowl', 'cup', 'bowl'), 1):
+        stand.listener.show('A' if name == 'cup' else 'B')
+        ada.wait_stamp(stand.listener.newest())
+        ada.teach(name)
+        stand.listener.wait_learnt(place)
+    undo_names_what_it_takes_back(ada, bob, stand)
+    correct_in_the_gallery(ada)
+    merge_labels(ada)
+
+
+def undo_names_what_it_takes_back(ada, bob, stand):
+    ada.expect('#undo-next', "^Undo takes back: taught 'bowl'$")
+    bob.expect('#undo-next', r"^Undo takes back: taught 'bowl' \(Ada\)$")
+    with bob.message('Learnt: cup'):
+        bob.row('cup').click()
+    stand.listener.wait_learnt(5)
+    ada.expect('#undo-next', r"taught 'cup' \(Bob\)")
+    ada.page.check('#history-mine')
+    ada.expect('#undo-next', "^Undo takes back: taught 'bowl'$")
+    with ada.message("took back: taught 'bowl'"):
+        ada.page.keyboard.press('u')
+    ada.expect('#history-redo-what', "taught 'bowl'")
+    ada.expect('#history-list li.undone', 'undone')
+    ada.page.uncheck('#history-mine')
+    ada.expect('#undo-next', r"taught 'cup' \(Bob\)")
+    with ada.message("made again: taught 'bowl'"):
+        ada.page.click('#history-redo')
+
+
+def correct_in_the_gallery(page):
+    page.page.click('#open-gallery')
+    page.expect('#gallery-count', '^5$')
+    cards = page.page.locator('#gallery .sample')
+    wait_until(lambda: cards.count() == 5, 'five samples')
+    page.page.wait_for_function(  # Their pictures are those of the journal.
+        "() => [...document.querySelectorAll('#gallery img')].filter(i => i.naturalWidth).length"
+        ' >= 4')
+    page.page.select_option('#gallery-who', '=Bob')
+    page.expect('#gallery-count', '^1$')
+    page.page.select_option('#gallery-who', '')
+    page.page.select_option('#gallery-label', 'bowl')
+    page.expect('#gallery-count', '^2$')
+    page.page.locator('#gallery .thumb').first.click()
+    page.expect('#gallery-chosen', '1 chosen')
+    page.page.fill('#gallery-new', 'plate, red')
+    page.page.click('#gallery-relabel')
+    page.expect('#gallery-message', "relabelled sample \\d+ as 'plate', 'red'")
+    page.expect('#gallery-count', '^1$')
+    page.page.select_option('#gallery-label', '')
+    page.page.select_option('#gallery-order', 'doubtful')
+    page.expect('#gallery-count', '^5$')
+    page.page.locator('#gallery .thumb').first.click()
+    page.page.click('#gallery-delete')
+    page.expect('#gallery-message', 'deleted sample')
+    page.expect('#gallery-count', '^4$')
+    page.page.click('#gallery-close')
+    page.expect('#undo-next', 'deleted sample')
+    with page.message('took back: deleted sample'):
+        page.page.keyboard.press('u')
+
+
+def merge_labels(page):
+    page.page.click('[aria-label="Rename or remove plate"]')
+    page.page.fill('#merge-into', 'bowl')
+    with page.message("merged 'plate' into 'bowl'"):
+        page.page.click('#label-dialog button[value=merge]')
+    page.expect('#label-count', '^3$')

@@ -1,0 +1,148 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Frames per second of the gallery in Chromium, with many samples and labels.
+
+    python test/trials/gallery_frames.py --samples 10000 --labels 300 [--shots FOLDER]
+
+The dashboard is real, the classifier behind it is not: it has that many samples with pictures.
+The page scrolls through all of them. --shots keeps pictures of the gallery.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import threading
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / 'operator'), str(ROOT / 'nodes')]
+
+from web_stand import Stand
+
+from proemlc_ros.classifier.records import LabelState
+from proemlc_ros.operator.pictures import jpeg_of
+from proemlc_ros.operator.review import HistoryLine, HistoryList, SampleCard, SampleList
+
+SCROLL = """seconds => new Promise((done) => {
+  const region = document.getElementById('gallery-scroll');
+  const began = performance.now();
+  const gaps = [];
+  let last = began;
+  const step = (now) => {
+    gaps.push(now - last);
+    last = now;
+    const share = (now - began) / (1000 * seconds);
+    region.scrollTop = share * (region.scrollHeight - region.clientHeight);
+    if (share < 1) requestAnimationFrame(step);
+    else setTimeout(() => done({ frames: gaps.length / seconds, worst: Math.max(...gaps.slice(1)),
+      cards: document.querySelectorAll('#gallery .sample').length }), 1000);
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+class ManySamples:
+    """A classifier that has learnt many samples."""
+
+    def __init__(self, samples: int, labels: int) -> None:
+        self.names = [f'thing {number}' for number in range(labels)]
+        self.cards = [
+            SampleCard(number, 1.7e9 + number, (self.names[number % labels],), who='Ada',
+                       picture=True, doubt=0.4 if number % 7 == 0 else -0.5,
+                       doubtful=self.names[number % labels] if number % 7 == 0 else '',
+                       expected=(self.names[(number + 1) % labels],))
+            for number in range(1, samples + 1)]
+        rng = np.random.default_rng(0)
+        self.pictures = []
+        for _ in range(50):
+            pixels = np.full((240, 320, 3), rng.integers(60, 220, 3), np.uint8)
+            cv2.circle(pixels, (160, 120), 70, tuple(map(int, rng.integers(0, 255, 3))), -1)
+            self.pictures.append(jpeg_of(pixels, 320, 80))
+
+    async def samples(self, choice):
+        return SampleList(len(self.cards), self.cards[choice.offset:choice.offset + choice.limit],
+                          ['Ada'])
+
+    async def picture(self, number):
+        return self.pictures[number % len(self.pictures)]
+
+    async def history(self, *_):
+        steps = [HistoryLine(number, 1.7e9 + number, "taught 'cup'", 'Ada')
+                 for number in range(30, 0, -1)]
+        return HistoryList(30, steps, steps[:1], [])
+
+
+def serve(review: ManySamples, address: list[str], stop: threading.Event) -> None:
+    """Run the dashboard until stopped; predictions of all labels come ten times a second."""
+    async def main() -> None:
+        stand = Stand(max_http_rate=1e4)
+        stand.actions.review = review
+        names = tuple(review.names)
+        stand.view.on_labels(LabelState(names, (10,) * len(names), (0.0,) * len(names),
+                                        len(review.cards), 1))
+        async with stand.open():
+            address.append(stand.origin)
+            while not stop.is_set():
+                stand.see(time.time_ns())
+                await asyncio.sleep(0.1)
+    asyncio.run(main())
+
+
+def run(samples: int, labels: int, seconds: float, shots: Path | None = None) -> dict[str, float]:
+    """Return frames per second, the longest gap in milliseconds, and cards on the page."""
+    from dashboard_stand import chromium
+    review, address, stop = ManySamples(samples, labels), [], threading.Event()
+    server = threading.Thread(target=serve, args=(review, address, stop))
+    server.start()
+    try:
+        while not address:
+            time.sleep(0.05)
+        with chromium() as browser:
+            page = browser.new_page(viewport={'width': 1366, 'height': 768})
+            page.goto(address[0])
+            page.wait_for_function("document.querySelectorAll('.label-row').length >= 10")
+            page.click('#open-gallery')
+            page.wait_for_selector('#gallery .sample')
+            found = page.evaluate(SCROLL, seconds)
+            if shots is not None:
+                take_shots(page, shots)
+            return found
+    finally:
+        stop.set()
+        server.join()
+
+
+def take_shots(page, folder: Path) -> None:
+    """Keep pictures of the gallery, wide, dark and narrow."""
+    page.evaluate("document.getElementById('gallery-scroll').scrollTop = 0")
+    for name, width, height, theme in (('gallery_light', 1366, 768, 'light'),
+                                       ('gallery_dark', 1366, 768, 'dark'),
+                                       ('gallery_narrow', 390, 844, 'light')):
+        page.set_viewport_size({'width': width, 'height': height})
+        page.evaluate('theme => { document.documentElement.dataset.theme = theme; }', theme)
+        page.wait_for_timeout(800)
+        page.screenshot(path=folder / f'{name}.jpg', type='jpeg', quality=80)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--samples', type=int, default=10_000)
+    parser.add_argument('--labels', type=int, default=300)
+    parser.add_argument('--seconds', type=float, default=8.0)
+    parser.add_argument('--shots', type=Path)
+    arguments = parser.parse_args()
+    found = run(arguments.samples, arguments.labels, arguments.seconds, arguments.shots)
+    print(f'{arguments.samples} samples, {arguments.labels} labels: {found["frames"]:.0f} frames '
+          f'per second while scrolling through all, longest gap {found["worst"]:.0f} ms, '
+          f'{found["cards"]:.0f} cards on the page')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,179 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kills a classifier under annotations and renewals, opens its folder again, checks the books.
+
+    python test/trials/renewal_kills.py --kills 100
+
+Renewals follow each other without a pause, most of them in the classifier's own process and all
+taken for better, so that many kills fall into a swap; some in their real process. Every
+acknowledged annotation must be in the model once. Its scores must equal those of the renewed layer
+that learnt the samples of the journal without interruption.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import select
+import signal
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal_reading import read_entries
+from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.records import Annotation, EventKind
+from proemlc_ros.classifier.renewal import task as renewal_task
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.selection import renewal as core_renewal
+from proemlc_ros.core.selection.search import CANDIDATES
+
+WIDTH = 6
+PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
+MESSAGES = RosbagsMessages()
+# Of the victims, how many renew in the real process, which takes its time to start.
+IN_REAL_PROCESS = 0.2
+
+
+def new_learner() -> ProEMLC:
+    return ProEMLC(hidden_size=20, seed=2)
+
+
+def annotation_of(number: int) -> Annotation:
+    values = np.random.default_rng(number).normal(size=WIDTH).astype(np.float32)
+    labels = (f'label {number % 5}', f'rare {number // 1000}')
+    return Annotation(number, labels, features=values)
+
+
+def open_durable(folder: Path) -> DurableModel:
+    directory = ModelDirectory(folder)
+    journal = Journal(directory.journal, MESSAGES, max_file_bytes=200_000)
+    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
+    resume(durable)
+    return durable
+
+
+class ThisProcess:
+    """Renews in this process, with few candidates, and takes every renewed model for better."""
+
+    def run(self, task):
+        core_renewal.CANDIDATES = CANDIDATES[:2]
+        renewal_task.is_better = lambda *points: True
+        return renewal_task.renew(task, lambda: read_entries(Path(task.journal)))
+
+    def stop(self):
+        pass
+
+
+def victim(folder: Path, pipe: int, start: int, real: bool) -> None:
+    """Teach and renew until killed; say the number of each acknowledged annotation."""
+    classifier = Classifier(open_durable(folder))
+    renewals, number = classifier.renewals, start
+    renewals.most = 25
+    if not real:
+        renewals.process = ThisProcess()
+    waiting = None
+    while True:
+        learnt = classifier.annotate(annotation_of(number)).result()
+        os.write(pipe, struct.pack('<q', learnt.annotation.stamp))
+        number += 1
+        if waiting is None or waiting.done():
+            waiting = renewals.request()
+        if number % 7 == 0:
+            classifier.durable.snapshot()
+        time.sleep(0.01)  # A rate at which the journal of a hundred lives stays short.
+
+
+def run_victim(folder: Path, start: int, patience: float, real: bool) -> list[int]:
+    """Let a process teach, kill it, and return what it acknowledged."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reader)
+            victim(folder, writer, start, real)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    select.select([reader], [], [], 60)  # Not before its first word.
+    time.sleep(patience)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), 'the victim ended by itself'
+    said = b''
+    while chunk := os.read(reader, 65536):
+        said += chunk
+    os.close(reader)
+    return [number for number, in struct.iter_unpack('<q', said[:len(said) // 8 * 8])]
+
+
+def check(folder: Path, acknowledged: list[int]) -> str:
+    """Compare journal, model and acknowledgements; return one line for people."""
+    durable = open_durable(folder)
+    entries = list(durable.journal.entries())
+    learnt = [entry.record.stamp for entry in entries if isinstance(entry.record, Annotation)]
+    renewals = [entry for entry in entries if not isinstance(entry.record, Annotation)]
+    assert all(entry.record.kind is EventKind.RENEW for entry in renewals)
+    assert len(set(learnt)) == len(learnt), 'an annotation is there twice'
+    missing = set(acknowledged) - set(learnt)
+    assert not missing, f'acknowledged and lost: {sorted(missing)}'
+    model = durable.model.learner
+    assert model.samples == len(learnt), (model.samples, len(learnt))
+    assert durable.model.renewed_at, 'the model was never renewed'
+    uninterrupted = model.empty_copy()
+    for number in learnt:
+        said = annotation_of(number)
+        uninterrupted.learn(said.features, said.labels)
+    assert model.labels == uninterrupted.labels
+    assert model.counts == uninterrupted.counts
+    error = float(np.abs(model.scores(PROBES) - uninterrupted.scores(PROBES)).max())
+    assert error <= 1e-9, f'scores differ by {error}'
+    # The same without snapshots: from the first entry on.
+    durable.directory.close()
+    for path in durable.directory.snapshots:
+        path.unlink(missing_ok=True)
+    again = open_durable(folder)
+    from_journal = float(np.abs(again.model.learner.scores(PROBES) - model.scores(PROBES)).max())
+    assert from_journal <= 1e-9, f'a replay of the whole journal differs by {from_journal}'
+    assert not list(folder.glob('.renewal*')), 'files of killed renewals are left'
+    again.directory.close()
+    return (f'{len(acknowledged)} acknowledged, {len(learnt)} learnt, {len(renewals)} renewals, '
+            f'none lost, none twice; scores differ by {error:.1e}, after a replay of all by '
+            f'{from_journal:.1e}; {len(again.journal.attachments)} contents kept')
+
+
+def run(kills: int, folder: Path, seed: int = 1) -> str:
+    """Kill a classifier that often; return one line for people."""
+    dice = random.Random(seed)
+    acknowledged: list[int] = []
+    start = 1
+    for _ in range(kills):
+        real = dice.random() < IN_REAL_PROCESS
+        acknowledged += run_victim(folder, start, dice.random() * (4.0 if real else 1.5), real)
+        # Behind everything that the victim may have written without a word.
+        start = max(acknowledged, default=0) + 10
+    return f'{kills} kills: {check(folder, acknowledged)}'
+
+
+def main() -> None:
+    """Run the trial from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--kills', type=int, default=100)
+    parser.add_argument('--seed', type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        print(run(arguments.kills, Path(scratch, 'model'), arguments.seed))
+
+
+if __name__ == '__main__':
+    main()
