@@ -38,8 +38,9 @@ ANSWER_TIMEOUT = 120.0
 # Vectors kept for annotations to come, as in the classifier.
 MAX_VECTORS = 1000
 _SERVICES: dict[str, Any] = {
-    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger, 'rename_label': RenameLabel,
-    'remove_label': RemoveLabel, 'load_model': LoadModel, 'change_samples': ChangeSamples,
+    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger,
+    'rename_label': RenameLabel, 'remove_label': RemoveLabel, 'load_model': LoadModel,
+    'change_samples': ChangeSamples,
     'merge_labels': MergeLabels, 'redo_change': UndoChange}
 
 
