@@ -260,8 +260,7 @@ class DurableModel:
                      'not_learnt': list(self.not_learnt)}
         self.snapshots.write(learner, extra)
         if self.journal.over_limit:
-            # Once both snapshots hold the oldest files, these can go.
-            self.snapshots.write(learner, extra)
+            self.snapshots.write(learner, extra)  # Once both hold the oldest files, these can go.
 
     def compact(self) -> None:
         """Write a pair of snapshots, then drop the journal entries that both hold.
