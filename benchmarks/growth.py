@@ -5,8 +5,8 @@
 Times are processor times of this thread, the least of several turns, BLAS on one thread. The slope
 is that of the line through the logarithms: 1 means that twice as much takes twice as long; beside
 it stands that of the steepest step, where arrays leave the caches. Theory: learning is quadratic
-in the neurons, linear in labels and features, and does not depend on how many samples were learnt;
-predicting is linear in all three.
+in the neurons, linear in labels and features, and does not depend on how many samples were
+learnt; predicting is linear in all three.
 
     ./proemlc run python benchmarks/growth.py [--quick] [--figure FILE.svg]
 """

@@ -13,9 +13,16 @@ import numpy as np
 from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import Decision
-from proemlc_ros.core.deciding.reservoir import KeptSample
 from proemlc_ros.core.labels import handicap_of, indicators
 from proemlc_ros.core.learner import Learner, LearnerState
+from proemlc_ros.core.learning_at_once import learn_at_once
+from proemlc_ros.core.learnt_block import (
+    CHUNK,
+    LearntSamples,
+    count_block,
+    hidden_rows,
+    names_in,
+)
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
@@ -25,20 +32,6 @@ from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
-
-# Samples whose hidden rows are worked out together.
-CHUNK = 8 * BLOCK
-
-
-class LearntSamples(NamedTuple):
-    """Samples of a chunk just before each was learnt, one entry or row per sample."""
-
-    scores: Array  # (n, 1 + labels); unnamed label first
-    present: Mask  # (n, labels)
-    leverages: Array
-    squares: Array  # |h|^2
-    masses: Array
-
 
 class AppliedDecisions(NamedTuple):
     """How labels were predicted for each sample just before it was learnt."""
@@ -87,6 +80,9 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                 savepoint.set()
             in_blocks = complete and learner.options.forgetting == 1.0 and stop - start > 1
             learner.forget_cached()
+            if in_blocks and recorder is None and learn_at_once(
+                    learner, rows[start:stop], annotations[start:stop], checksums[start:stop]):
+                continue
             (_learn_blocks if in_blocks else _learn_each)(
                 learner, rows[start:stop], annotations[start:stop], checksums[start:stop],
                 recorder, savepoint)
@@ -138,14 +134,12 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                   checksums: list[int], recorder: PrequentialRecorder | None,
                   savepoint: _Savepoint) -> None:
     """Learn complete samples in blocks."""
-    # In a stream many annotations are equal.
-    names = dict.fromkeys(name for annotation in dict.fromkeys(annotations)
-                          for name in annotation.present)
+    names = names_in(annotations)
     known = len(learner.labels)
     hidden_sum = np.zeros_like(learner.last_sum)
     chunks = list(_chunks(learner, rows.shape[0], recorder is not None))
     for start, *stops in chunks:
-        hidden = _hidden_rows(learner, rows[start:stops[-1]])
+        hidden = hidden_rows(learner, rows[start:stops[-1]])
         squares = np.einsum('ij,ij->i', hidden, hidden)
         # A savepoint costs a copy of M; without it no sample may be rejected after another.
         if len(chunks) > 1 or len(stops) > 1 and not learner.ridge.always_accepts(squares.max()):
@@ -157,7 +151,8 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
             if recorder is not None:
                 applied, known = _applied(learner, learnt.present, known)
                 recorder.record_block(learner, applied, learnt)
-            _count(learner, hidden[part], learnt, checksums[begin:end])
+            count_block(learner, hidden[part], learnt.present, learnt.masses,
+                        checksums[begin:end])
             if recorder is not None:
                 learner.decider.after_block(learner)
         hidden_sum += hidden.sum(axis=0)
@@ -193,19 +188,6 @@ def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[int]]:
             chunk = chunk[-1:]
 
 
-def _hidden_rows(learner: Learner, rows: Rows) -> Array:
-    """Return the hidden rows of samples, in memory that the next call uses again.
-
-    New memory each time would take a tenth of the time of learning.
-    """
-    count = rows.shape[0]
-    if count > CHUNK:
-        return learner.layer.rows(rows)
-    if len(learner.buffer) < count:
-        learner.buffer = np.empty((count, learner.layer.size), dtype=learner.options.dtype)
-    return learner.layer.rows(rows, learner.buffer[:count])
-
-
 def _learn_block(learner: Learner, hidden: Array, squares: Array, block: list[SampleLabels],
                  names: Iterable[str]) -> LearntSamples:
     """Learn a block of hidden rows, except for counting; if rejected, nothing has changed.
@@ -229,22 +211,6 @@ def _learn_block(learner: Learner, hidden: Array, squares: Array, block: list[Sa
         learner.groups.update_rows(learner.ridge, hidden, others, targets, residuals)
     return LearntSamples(targets - residuals, present[:, 1:], prepared.leverages, squares,
                          learner.layer.masses(hidden))
-
-
-def _count(learner: Learner, hidden: Array, learnt: LearntSamples, checksums: list[int]) -> None:
-    """Count a block that was learnt, and keep some of it to decide by."""
-    labels, present = learner.labels, learnt.present
-    for place in learner.reservoir.accepted(checksums, learner.samples):
-        row = hidden[place]
-        learner.reservoir.add(KeptSample(
-            checksums[place], row.astype(np.float32),
-            np.where(present[place], 1, -1).astype(np.int8), True,
-            learner.layer.own_neuron(row), 0, 1))
-    shown = present.sum(axis=0)
-    for place in shown.nonzero()[0].tolist():
-        labels.count(labels.names[place], int(shown[place]))
-    learner.samples += len(hidden)
-    learner.mass += float(learnt.masses.sum())
 
 
 def _applied(learner: Learner, present: Mask, known: int) -> tuple[AppliedDecisions, int]:

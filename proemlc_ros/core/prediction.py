@@ -17,7 +17,8 @@ from proemlc_ros.core.solving.blas import Array
 if TYPE_CHECKING:
     from proemlc_ros.core.cached_sample import CachedSample
     from proemlc_ros.core.learner import Learner
-    from proemlc_ros.core.learning import AppliedDecisions, LearntSamples
+    from proemlc_ros.core.learning import AppliedDecisions
+    from proemlc_ros.core.learnt_block import LearntSamples
 
 
 class Classification(NamedTuple):

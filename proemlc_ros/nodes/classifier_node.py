@@ -24,12 +24,12 @@ from proemlc_ros.nodes import process
 from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
 from proemlc_ros.nodes.classifier_pictures import ClassifierPictures
+from proemlc_ros.nodes.classifier_review import ReviewServices
 from proemlc_ros.nodes.classifier_services import ClassifierServices
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
-from proemlc_ros.nodes.review_services import ReviewServices
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 

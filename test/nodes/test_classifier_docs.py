@@ -21,6 +21,7 @@ from proemlc_ros.nodes import classifier_parameters as parameters
 ROOT = Path(__file__).parents[2]
 GROUPS = {
     'Model': parameters.MODEL_PARAMETERS, 'Files and life': parameters.FILE_PARAMETERS,
+    'Pictures': parameters.PICTURE_PARAMETERS,
     'Topics': parameters.TOPIC_PARAMETERS, 'Matching': parameters.MATCHING_PARAMETERS,
     'Limits': parameters.LIMIT_PARAMETERS, 'Queries': parameters.QUERY_PARAMETERS,
     'Reports': parameters.REPORT_PARAMETERS,

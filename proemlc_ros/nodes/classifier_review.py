@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +64,8 @@ class ReviewServices:
                 ('get_sample', GetSample, self._get_sample),
                 ('change_samples', ChangeSamples, self._change_samples),
                 ('merge_labels', MergeLabels, self._merge_labels),
-                ('undo_change', UndoChange, partial(self._turn, EventKind.UNDO)),
-                ('redo_change', UndoChange, partial(self._turn, EventKind.REDO)),
+                ('undo_change', UndoChange, self._undo),
+                ('redo_change', UndoChange, self._redo),
                 ('list_history', ListHistory, self._list_history),
                 ('list_models', ListModels, self._list_models),
                 ('reembed', Reembed, self._reembed),
@@ -146,6 +145,12 @@ class ReviewServices:
     def _merge_labels(self, request: Any, response: Any) -> Any:
         return self._respond(response, lambda: self._review.merge_labels(
             request.label, request.into, request.annotator))
+
+    def _undo(self, request: Any, response: Any) -> Any:
+        return self._turn(EventKind.UNDO, request, response)
+
+    def _redo(self, request: Any, response: Any) -> Any:
+        return self._turn(EventKind.REDO, request, response)
 
     def _turn(self, kind: EventKind, request: Any, response: Any) -> Any:
         return self._respond(response, lambda: self._review.turn(
