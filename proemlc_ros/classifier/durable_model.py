@@ -18,7 +18,7 @@ from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.rebuild import rebuild_for_undo, undo_reference
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
-from proemlc_ros.classifier.snapshots import Snapshots
+from proemlc_ros.classifier.snapshots import Snapshots, position_of
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -220,7 +220,8 @@ class DurableModel:
             reference = self.journal.attachments.add(path)
             learner = self.directory.read_model(
                 self.journal.attachments.find(reference), self.limits, path.name)
-            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator)
+            self.record(EventKind.LOAD, reference, file_name=path.name, annotator=annotator,
+                        sample=0 if name else position_of(learner))
             self.model.replace(learner)
             self.try_snapshot()
             return path
@@ -259,8 +260,7 @@ class DurableModel:
                      'not_learnt': list(self.not_learnt)}
         self.snapshots.write(learner, extra)
         if self.journal.over_limit:
-            # Once both snapshots hold the oldest files, these can go.
-            self.snapshots.write(learner, extra)
+            self.snapshots.write(learner, extra)  # Once both hold the oldest files, these can go.
 
     def compact(self) -> None:
         """Write a pair of snapshots, then drop the journal entries that both hold.

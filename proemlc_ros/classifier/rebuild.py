@@ -22,6 +22,7 @@ from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
+    ModelDirectoryError,
     ProEMLCError,
     UndoError,
     UnknownLabelError,
@@ -165,12 +166,31 @@ def _replay(durable: DurableModel, learner: ProEMLC, entries: Iterable[EntryProt
         elif record.kind is EventKind.RENEW:
             learner = _renewed_without(durable, entry, left_out)
         elif record.kind is EventKind.LOAD:
-            learner = durable.directory.read_again(entry, durable.journal.attachments)
+            learner = loaded_again(durable, entry)
         else:
             # The label may have come with an annotation that is left out.
             with suppress(UnknownLabelError):
                 _change_label(learner, record)
     return learner
+
+
+def loaded_again(durable: DurableModel, entry: EntryProtocol) -> ProEMLC:
+    """Return the model that an entry loaded; a lost snapshot is built again from the journal.
+
+    Raises:
+        ModelDirectoryError: its content is gone, and the journal alone does not have it.
+        UndoError, JournalError: entries that it needs are missing.
+    """
+    record = entry.record
+    try:
+        return durable.directory.read_again(entry, durable.journal.attachments)
+    except ModelDirectoryError:
+        if not isinstance(record, Event) or not record.sample:
+            raise
+        position = record.sample
+    _require_all(durable, 0, position)
+    entries = list(takewhile(lambda other: other.number <= position, durable.journal.entries()))
+    return _replay(durable, durable.new_learner(), entries, _undone_among(entries, 0) or set())
 
 
 def _renewed_without(durable: DurableModel, entry: EntryProtocol, left_out: set[int]) -> ProEMLC:

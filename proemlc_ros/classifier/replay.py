@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.history import is_correction
 from proemlc_ros.classifier.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.rebuild import Base, rebuild, undone_number
+from proemlc_ros.classifier.rebuild import Base, loaded_again, rebuild, undone_number
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelDirectoryError, ProEMLCError, UndoError, UnlearnError
@@ -186,8 +186,7 @@ class Replay:
         elif event.kind is EventKind.RENEW:
             self._renew(entry)
         elif event.kind is EventKind.LOAD:
-            durable.model.replace(
-                durable.directory.read_again(entry, durable.journal.attachments))
+            durable.model.replace(loaded_again(durable, entry))
 
     def _renew(self, entry: EntryProtocol) -> None:
         """Go on with a renewed model; without its content, with the model as it was before.

@@ -97,7 +97,8 @@ def start_nodes(options: DemoOptions, processes: Processes) -> None:
         '-p', f'start:={time.time_ns()}']
     model_folder = options.folder / MODEL_FOLDER
     processes.start('demo_camera', *stream, '-p', f'endless:={str(options.dashboard).lower()}')
-    hand_made = ['-p', 'camera.extractor:=colour_histogram'] if options.hand_made else []
+    hand_made = ['-p', 'camera.extractor:=colour_histogram', '-p', 'camera.colour_bins:=16'] if (
+        options.hand_made) else []
     processes.start('feature_node', *parameters, *hand_made)
     processes.start('classifier_node', *parameters, '-p', f'model_directory:={model_folder}')
     processes.start('demo_operator', *stream, '-p', f'output:={options.folder}', piped=True)

@@ -234,7 +234,8 @@ class PrequentialEvaluation:
         elif event.kind is EventKind.RESET:
             model.replace(ProEMLC(**self.model.options.as_dict()))
         elif event.kind is not EventKind.RENEW:  # It changes no sample, and settings are given.
-            self._rejects['missing_model_file'] += 1
+            self._rejects['missing_model_file' if event.kind is EventKind.LOAD
+                          else f'not_repeated_{event.kind.name.lower()}'] += 1
         self._known = dict.fromkeys(self.model.labels)
 
     def _fill_undo_stack(self) -> None:

@@ -38,8 +38,9 @@ ANSWER_TIMEOUT = 120.0
 # Vectors kept for annotations to come, as in the classifier.
 MAX_VECTORS = 1000
 _SERVICES: dict[str, Any] = {
-    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'rename_label': RenameLabel,
-    'remove_label': RemoveLabel, 'load_model': LoadModel, 'change_samples': ChangeSamples,
+    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger,
+    'rename_label': RenameLabel, 'remove_label': RemoveLabel, 'load_model': LoadModel,
+    'change_samples': ChangeSamples,
     'merge_labels': MergeLabels, 'redo_change': UndoChange}
 
 
@@ -102,8 +103,8 @@ class TeachingPlayer:
             self._call('undo')
         elif event.kind is EventKind.REDO:
             self._call('redo_change', annotator=event.annotator)
-        elif event.kind is EventKind.RESET:
-            self._call('reset')
+        elif event.kind in (EventKind.RESET, EventKind.RENEW):
+            self._call(event.kind.name.lower())
         elif event.kind is EventKind.RENAME:
             self._call('rename_label', label=event.label, new_label=event.new_label)
         elif event.kind is EventKind.REMOVE:
@@ -116,8 +117,6 @@ class TeachingPlayer:
             self._call('change_samples', samples=[sample], labels=list(event.labels),
                        absent=list(event.absent), complete=event.complete,
                        remove=event.kind is EventKind.DELETE)
-        else:
-            self.failures.append(f'{event.kind.name} cannot be repeated at a running classifier')
 
     def _call(self, name: str, **fields: Any) -> Any:
         """Return the answer of a service, None where it did not succeed.

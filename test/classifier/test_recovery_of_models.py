@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from durable_model_stand import (
     MESSAGES,
+    Opened,
     make_annotation,
     new_learner,
     scores_of,
@@ -241,3 +242,23 @@ def test_names_of_an_earlier_rule_are_learnt_again_as_they_were(opened, folder, 
     assert again.model.learner.labels == [name + name, 'plate', 'fork', name]
     again.undo()
     assert again.model.learner.labels == [name + name, 'plate', 'fork']
+
+
+def test_a_loaded_snapshot_that_is_lost_is_built_again(folder):
+    """All model files are gone, the content of the loaded snapshot too; the journal is whole."""
+    first = Opened(folder)
+    teach_some(first.durable, 12)
+    first.durable.undo()
+    first.durable.snapshot()
+    teach_some(first.durable, 3, start=20)
+    first.durable.load('')
+    teach_some(first.durable, 2, start=30)
+    expected = scores_of(first.durable)
+    first.durable.journal.close()
+    first.drop()
+    for path in folder.rglob('*.npz'):
+        path.unlink()
+    again = Opened(folder)
+    assert again.report.rejections == [] and again.durable.model.learner.samples == 13
+    np.testing.assert_allclose(scores_of(again.durable), expected, atol=1e-9)
+    again.drop()

@@ -14,6 +14,7 @@ README = ROOT / 'README.md'
 # Lines that are tried elsewhere, and where.
 TRIED_ELSEWHERE = {
     './proemlc test': 'runs this very test',
+    './proemlc teach': 'test/nodes/test_teach_command.py',
     'cd ~/ros2_ws/src': 'test/packaging/test_colcon.py',
     'PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install': 'test/packaging/test_manifest.py',
     'colcon build': 'test/packaging/test_colcon.py',

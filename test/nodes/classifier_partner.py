@@ -30,8 +30,9 @@ WIDTH = 8
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SERVICES = {
-    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'rename_label': RenameLabel,
-    'remove_label': RemoveLabel, 'save_model': SaveModel, 'load_model': LoadModel,
+    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger,
+    'rename_label': RenameLabel, 'remove_label': RemoveLabel, 'save_model': SaveModel,
+    'load_model': LoadModel,
     'predict': Predict, 'change_state': ChangeState, 'get_state': GetState,
     'set_parameters': SetParameters, 'get_parameters': GetParameters,
     'describe_parameters': DescribeParameters,

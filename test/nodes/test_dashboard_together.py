@@ -206,6 +206,10 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
         check_with_axe(page, f'{scheme} {width}')
         page.page.click('#help')
         check_with_axe(page, f'{scheme} {width} help')
+        page.page.keyboard.press('Escape')
+        page.page.click('#open-gallery')
+        page.page.locator('#gallery .sample').first.wait_for()
+        check_with_axe(page, f'{scheme} {width} gallery')
         page.close()
 
 

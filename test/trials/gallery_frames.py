@@ -106,7 +106,7 @@ def run(samples: int, labels: int, seconds: float, shots: Path | None = None) ->
         with chromium() as browser:
             page = browser.new_page(viewport={'width': 1366, 'height': 768})
             page.goto(address[0])
-            page.wait_for_function("document.querySelectorAll('.label-row').length >= 10")
+            page.locator('.label-row').nth(9).wait_for()
             page.click('#open-gallery')
             page.wait_for_selector('#gallery .sample')
             found = page.evaluate(SCROLL, seconds)

@@ -28,9 +28,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / 'nodes'))
 
-from classifier_partner import SERVICES, ClassifierPartner
+from classifier_partner import ClassifierPartner
 from ros_process import RosProcess
-from std_srvs.srv import Trigger
 
 WIDTH, LABELS = 64, 12
 JOURNAL_LIMIT_MB = 20
@@ -121,7 +120,6 @@ def do_now_and_then(partner: ClassifierPartner, counts: dict, has_renewal: bool)
         assert partner.call('save_model', file_name='soak.npz').success
         counts['saves'] += 1
     if has_renewal and taught % RENEW_EVERY == 0:
-        SERVICES.setdefault('renew', Trigger)
         partner.call('renew', timeout=300.0)
         counts['renewals'] += 1
 

@@ -1,0 +1,163 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions: from the first sample on, in any order, and explained by what is published."""
+
+import numpy as np
+import pytest
+from core_reference import samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.deciding.calibration import LeftOut
+from proemlc_ros.core.deciding.decision import explain, fit_decision
+from proemlc_ros.core.metrics.probabilities import ProbabilityMetrics
+
+RANDOM = np.random.default_rng(0)
+RULES = ('zero', 'learnt', 'learnt_hamming', 'probable', 'expected_f1')
+THINGS = 4.0 * RANDOM.normal(size=(31, 40))
+
+
+def seen(thing, count=10):
+    """Return pictures of a thing."""
+    return THINGS[thing] + RANDOM.normal(size=(count, 40))
+
+
+# ----- the first samples -----
+
+def test_after_one_sample_that_thing_is_named_and_others_are_not():
+    model = ProEMLC()
+    model.learn(seen(0, 1)[0], ['cup'])
+    assert model.predict(THINGS[0] + 0.1 * seen(1)) != [()] * 10
+    assert model.predict(seen(0)) == [('cup',)] * 10
+    assert model.predict(np.concatenate([seen(1), seen(2)])) == [()] * 20
+    assert model.novelty(seen(0)).max() < model.novelty(seen(1)).min()
+
+
+def test_one_sample_each_of_many_labels_names_all_of_them():
+    for count in (10, 31):
+        model = ProEMLC()
+        for thing in range(count):
+            model.learn(seen(thing, 1)[0], [f'thing {thing}'])
+        for thing in range(count):
+            assert model.predict(seen(thing, 3)) == [(f'thing {thing}',)] * 3
+
+
+def test_three_things_three_times():
+    model = ProEMLC()
+    for _ in range(3):
+        for thing in range(3):
+            model.learn(seen(thing, 1)[0], [f'thing {thing}'])
+    for thing in range(3):
+        assert model.predict(seen(thing)) == [(f'thing {thing}',)] * 10
+
+
+@pytest.mark.parametrize('rule', RULES)
+def test_an_empty_scene_is_not_called_something(rule):
+    model = ProEMLC(threshold=rule)
+    for _ in range(3):
+        model.learn(seen(0, 1)[0], ['thing'])
+    for _ in range(3):
+        model.learn(seen(1, 1)[0], [])
+    assert model.predict(seen(1)) == [()] * 10
+    assert model.predict(seen(0)) == [('thing',)] * 10
+
+
+# ----- any order -----
+
+@pytest.mark.parametrize('rule', RULES)
+def test_shuffled_sorted_merged_and_retrained_streams_decide_alike(rule):
+    X, annotations = samples(400, labels=6, seed=3)
+    annotations = [() if place % 3 == 0 else names for place, names in enumerate(annotations)]
+    first = ProEMLC(hidden_size=60, activation='relu', scaling='none', threshold=rule)
+    by_label = sorted(range(300), key=lambda place: (len(annotations[place]), annotations[place]))
+    orders = [list(range(300)), by_label, by_label[::-1], RANDOM.permutation(300).tolist()]
+    decided = []
+    for order in orders:
+        model = first.copy()
+        model.learn(X[order], [annotations[place] for place in order])
+        decided.append(model)
+    halves = [first.copy(), first.copy()]
+    for half, order in zip(halves, (by_label[:150], by_label[150:])):
+        for place in order:
+            half.learn(X[place], annotations[place])
+    halves[0].merge(halves[1])
+    stream = first.copy()
+    for place in by_label:
+        stream.learn(X[place], annotations[place])
+    stream.fit_decision()
+    expected = list(map(set, decided[0].predict(X[300:])))
+    for model in (*decided, halves[0], stream):
+        assert list(map(set, model.predict(X[300:]))) == expected
+
+
+def test_undo_leaves_the_decision_without_the_sample():
+    X, annotations = samples(12, labels=3, seed=4)
+    model = ProEMLC(hidden_size=20, activation='relu', scaling='none')
+    model.learn(X[:11], annotations[:11])
+    before = model.probabilities(X)
+    model.learn(X[11], annotations[11])
+    model.unlearn(X[11], annotations[11])
+    np.testing.assert_allclose(model.probabilities(X), before, atol=1e-6)
+
+
+def test_a_fit_begun_before_saving_ends_as_it_would_have():
+    X, annotations = samples(200, labels=5, seed=5)
+    model = ProEMLC(hidden_size=40, activation='relu', scaling='none')
+    for place in range(115):
+        model.learn(X[place], annotations[place])
+    assert model._state.learner.decider._work is not None  # in the middle of it
+    loaded = ProEMLC.from_bytes(model.to_bytes())
+    for place in range(115, 145):
+        for twin in (model, loaded):
+            twin.learn(X[place], annotations[place])
+        np.testing.assert_array_equal(loaded.probabilities(X), model.probabilities(X))
+
+
+# ----- probabilities -----
+
+def test_probabilities_mean_what_they_say():
+    chances = RANDOM.random((4000, 4)) ** 2
+    present = RANDOM.random(chances.shape) < chances
+    scores = (np.log(chances / (1.0 - chances)) - 1.0) / 4.0  # a curve of slope 4 and offset 1
+    evidence = LeftOut(scores, np.where(present, 1, -1).astype(np.int8), np.ones(4000),
+                       np.ones(4000))
+    decision = fit_decision('expected_f1', evidence, present.sum(axis=0))
+    np.testing.assert_allclose(decision.probabilities(scores), chances, atol=0.06)
+    metrics = ProbabilityMetrics()
+    metrics.add(decision.probabilities(scores), present)
+    assert metrics.values()['calibration_error'] < 0.02
+
+
+def test_few_samples_do_not_outweigh_the_prior():
+    evidence = LeftOut(np.array([[-0.9], [0.9]]), np.array([[1], [-1]], np.int8), np.ones(2),
+                       np.ones(2))
+    decision = fit_decision('probable', evidence, np.array([5]))
+    low, high = decision.probabilities(np.array([[-1.0], [1.0]]))[:, 0]
+    assert low < 0.3 and high > 0.7
+
+
+@pytest.mark.parametrize('rule', RULES)
+def test_what_is_published_explains_what_is_predicted(rule):
+    X, annotations = samples(80, labels=6, seed=6)
+    model = ProEMLC(threshold=rule)
+    for place in range(60):
+        model.learn(X[place], annotations[place])
+        for x in X[place:place + 3]:
+            found = model.classify(x)
+            assert found.by_probability == (rule in ('probable', 'expected_f1'))
+            values = found.probabilities if found.by_probability else found.scores
+            above = values.astype(np.float32) > np.float32(found.threshold)
+            assert {found.names[column] for column in np.flatnonzero(above)} == set(found.labels)
+            assert list(found.labels) == list(model.predict(x)[0])
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.5 + 1e-12, 1.0]), min_size=1, max_size=6),
+       st.integers(0, 6), st.floats(-1.0, 1.0))
+def test_any_choice_of_the_best_can_be_explained(values, size, threshold):
+    values = np.array(values)
+    chosen = np.zeros(len(values), dtype=bool)
+    chosen[np.argsort(-values, kind='stable')[:size]] = True
+    shown, level = explain(values, chosen, threshold)
+    np.testing.assert_array_equal(shown > np.float32(level), chosen)
+    np.testing.assert_allclose(shown, values, atol=1e-6)
