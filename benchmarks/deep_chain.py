@@ -31,6 +31,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.features.automatic import resolved
 from proemlc_ros.features.onnx_embedding import OnnxEmbedding
+from proemlc_ros.features.registry import make_extractor
 
 PARAMETERS = """
 /**:
@@ -52,20 +53,29 @@ def main() -> int:
     if kind != 'onnx_embedding':
         print('no network is installed: proemlc backbone install', file=sys.stderr)
         return 1
-    extractor = OnnxEmbedding(**settings)
+    extractor = make_extractor(kind, settings)
+    assert isinstance(extractor, OnnxEmbedding)
     pixels = camera_image()
     tensor = extractor.tensor(pixels)
     rclpy.init()
     camera = Camera(pixels)
     bare, chain = [], []
     with taught_chain(extractor) as pids:
-        camera.measure(1.0)
+        wait_for_answers(camera)
         for _ in range(args.rounds):
             bare.append(bare_rate(extractor, tensor, args.seconds))
             chain.append(chain_rate(camera, pids, args.seconds))
     report(np.median(bare, axis=0), np.median(chain, axis=0))
     rclpy.try_shutdown()
     return 0
+
+
+def wait_for_answers(camera: Camera, seconds: float = 180.0) -> None:
+    """Wait until the nodes have found each other and answer."""
+    deadline = time.monotonic() + seconds
+    while sum(camera.send_window(IN_FLIGHT) for _ in range(5)) < 5:
+        if time.monotonic() > deadline:
+            raise SystemExit('the chain does not answer; is another node using its names?')
 
 
 @contextmanager
