@@ -139,17 +139,19 @@ class OnnxEmbedding(ImageExtractor):
             self._bounded(image), (columns or self.input_size, rows or self.input_size),
             interpolation=cv2.INTER_AREA)
         small = with_channels(small, 1 if channels == 1 else 3)
-        # Scaled after resizing: the same values from a fraction of the pixels.
+        # Scaled after resizing, plane by plane: the same values in a fraction of the time.
         white = np.float32(white_level_of(image, self.white_level))
+        planes = np.ascontiguousarray(small.transpose(2, 0, 1))
         wanted = self.network.element
         if wanted is np.uint8:
-            small = np.rint(small * (np.float32(255) / white))
+            planes = np.rint(planes * (np.float32(255) / white))
         elif channels == 1:
-            small = small / white
+            planes /= white
         else:
-            mean, deviation = np.array([self.mean, self.deviation], np.float32)
-            small = (small - mean * white) / (deviation * white)
-        ordered = small.transpose(2, 0, 1) if channels_first else small
+            mean, deviation = np.array([self.mean, self.deviation], np.float32)[..., None, None]
+            planes -= mean * white
+            planes /= deviation * white
+        ordered = planes if channels_first else planes.transpose(1, 2, 0)
         return np.ascontiguousarray(ordered[np.newaxis], wanted)
 
     def _bounded(self, image: NDArray[Any]) -> NDArray[Any]:
