@@ -156,6 +156,26 @@ def show_memory(samples: int) -> None:
            f'of {sizes[-1]:.0f} MB (bar: flat, < 2 MB)', growth < 2.0)
 
 
+def show_longest(name: str, samples: int, **settings: object) -> None:
+    """Learn one sample after the other and compare the longest learn() with the usual one."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(samples, 294))
+    names = [f'label {number}' for number in range(50)]
+    model = ProEMLC(labels=names, **settings)
+    model.copy().learn(rows[0], names[:1])  # what is imported at the first use
+    took = []
+    for row in rows:
+        labels = random.choice(names, 2, replace=False).tolist()
+        start = time.thread_time()
+        model.learn(row, labels)
+        took.append(time.thread_time() - start)
+    usual, longest = float(np.median(took)), max(took)
+    report(f'longest learn(), {name}',
+           f'{longest * 1e3:.1f} ms at sample {took.index(longest) + 1} of {samples}, '
+           f'{longest / usual:.0f}x the median of {usual * 1e3:.2f} ms, mean '
+           f'{np.mean(took) * 1e3:.2f} ms (bar <= 20x)', longest <= 20.0 * usual)
+
+
 def main() -> int:
     """Run all benchmarks; the exit code says whether every bar was met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -170,6 +190,8 @@ def main() -> int:
     show_drift(20_000 if quick else 200_000, 100, 'float64', 1e-8)
     show_drift(20_000, 100, 'float32', None)
     show_memory(100_000 if quick else 1_000_000)
+    show_longest('1000 random neurons', 1500, hidden_size=1000, activation='relu', scaling='none')
+    show_longest('defaults', 800)
     print(f'{len(missed)} bars missed' + (': ' + ', '.join(missed) if missed else ''))
     return 1 if missed else 0
 

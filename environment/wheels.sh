@@ -63,8 +63,11 @@ add_extra() {
 # try_extra EXTRA: add packages that a command is better with; go on where they cannot be had.
 try_extra() {
   if [ -n "$1" ] && ! has_extra "$1"; then
-    PIP_RETRIES=1 exclusively add_extra "$1" ||
+    if ! PIP_RETRIES=1 exclusively add_extra "$1"; then
+      # Until all is downloaded and checked, pip changes nothing.
+      grep -q '^Installing collected packages' "$log" || rm -f "$stamps/installing"
       echo "proemlc: going on without the libraries of requirements/$1.txt" >&2
+    fi
   fi
 }
 
@@ -118,11 +121,7 @@ make_venv() {
 install_locked() {
   mark installing "$1"
   logged "$2" "$venv/bin/python" -m pip install --no-deps --no-compile --require-hashes \
-    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || {
-    # Until all is downloaded and checked, pip changes nothing.
-    grep -q '^Installing collected packages' "$log" || rm "$stamps/installing"
-    explain_pip
-  }
+    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
   rm "$stamps/installing"
 }
 

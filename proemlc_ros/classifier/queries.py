@@ -43,7 +43,7 @@ class QueryRules:
     rate: float = 0.5
 
 
-class RecentVectors:
+class RecentQueries:
     """Vectors that were asked about or taught lately, so that nothing like them is asked now.
 
     What is alike is judged by how far apart the vectors of the stream are: a square distance of
@@ -97,7 +97,7 @@ class QueryPolicy:
         self._settled: OrderedDict[int, None] = OrderedDict()
         self._last: int | None = None
         self._lock = threading.Lock()
-        self._recent = RecentVectors()
+        self._recent = RecentQueries()
 
     def query(self, vector: StampedVector, prediction: VersionedPrediction,
               now: int) -> Query | None:

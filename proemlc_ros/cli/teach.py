@@ -155,7 +155,8 @@ def check_port(number: int) -> None:
                                  'proemlc run? Choose another with --port') from error
 
 
-def features_file(folder: Path, given: Path | None, topic: str, hand_made: bool) -> Path:
+def features_file(folder: Path, given: Path | None, topic: str,
+                  hand_made: bool = False) -> Path:
     """Return the parameter file of the features: given, of the last time, or a new one.
 
     Raises:

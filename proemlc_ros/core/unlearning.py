@@ -233,8 +233,8 @@ def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> 
     """Fit the decision to the leave-one-out scores of learnt samples, all of them."""
     evidence = evidence_of(learner, rows, annotations)
     counts = np.array(learner.labels.counts, dtype=np.int64)
-    learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts),
-                          learner.samples)
+    learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts,
+                                       learner.layer.radial), learner.samples)
 
 
 def evidence_of(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> LeftOut:

@@ -96,9 +96,10 @@ def test_the_model_resumes(folder, snapshots):
     assert list(model.labels) == EXPECTED['labels']
     assert list(model.counts) == EXPECTED['counts']
     assert model.samples == EXPECTED['samples']
-    np.testing.assert_allclose(model.thresholds, EXPECTED['thresholds'], atol=1e-12)
+    # Partial annotations were approximated then, and are exact now; thresholds were found in the
+    # order of the stream, and are not any more. So the scores are near, not equal.
     np.testing.assert_allclose(
-        model.scores(np.array(EXPECTED['inputs'])), EXPECTED['scores'], atol=1e-9)
+        model.scores(np.array(EXPECTED['inputs'])), EXPECTED['scores'], atol=0.05)
 
 
 def test_undo_reaches_behind_the_snapshot(folder):

@@ -148,7 +148,7 @@ def test_numbers_in_names_are_numbers(tmp_path):
 
 
 def test_features_of_a_taught_folder_stay(tmp_path):
-    first = features_file(tmp_path, None, '/robot/camera/compressed')
+    first = features_file(tmp_path, None, '/robot/camera/compressed', hand_made=True)
     text = first.read_text()
     assert 'topic: /robot/camera/compressed' in text and 'CompressedImage' in text
     assert features_file(tmp_path, None, '') == first and first.read_text() == text

@@ -204,7 +204,7 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
         page.page.click('#diagnostics-title')
         page.page.add_script_tag(path=str(script))
         check_with_axe(page, f'{scheme} {width}')
-        page.page.click('#help')
+        page.page.keyboard.press('?')  # On a phone the button is hidden.
         check_with_axe(page, f'{scheme} {width} help')
         page.page.keyboard.press('Escape')
         page.page.click('#open-gallery')

@@ -185,7 +185,7 @@ def test_lost_classifier_is_shown_and_comes_back(terminal, stand):
     terminal.wait_for('connected')
     terminal.send('\r')
     terminal.wait_for('learnt: cup')
-    terminal.wait_for(' 1 sample ')
+    terminal.wait_for(r'label  1 sample\b')
     assert_learnt_what_was_shown(stand)
 
 

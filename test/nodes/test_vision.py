@@ -48,7 +48,7 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
     from proemlc_ros.msg import Region
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from sensor_msgs.msg import Image
-    from test_region_chain import FEATURES, table
+    from test_region_chain import FEATURES, table, warm_up
     from vision_msgs.msg import Detection2D, Detection2DArray, LabelInfo
     start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/models')
     feature_node(FEATURES + '      regions_type: vision_msgs/Detection2DArray\n')
@@ -81,6 +81,7 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
             found.get_subscription_count()
             and node.count_publishers('/proemlc/detections')
             and node.count_publishers('/proemlc/features') > 1), 60)
+        warm_up(partner, lambda: detect(-1))
         for number in range(6):
             array, boxes = detect(number)
             partner.spin_until(partial(answered, array.header.stamp))

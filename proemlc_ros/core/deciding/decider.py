@@ -13,7 +13,7 @@ import numpy.typing as npt
 from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.decision import Decision, fit_decision
 from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
-from proemlc_ros.core.deciding.reservoir import KeptSample
+from proemlc_ros.core.deciding.reservoir import CAPACITY, KeptSample
 
 if TYPE_CHECKING:
     from proemlc_ros.core.learner import Learner
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _EACH = 16
 # Kept samples that are looked at with each sample learnt meanwhile.
 _AT_ONCE = 8
+# Of the kept samples so many, the first by rank, are looked at as a stream goes on.
+_STREAM = 384
 # A model from a file that kept no samples decides as it did until so many are kept.
 _ENOUGH = 64
 
@@ -65,18 +67,24 @@ class Decider:
         """Return from how many samples on a fit holds that begins then, with so many kept."""
         return start if start <= _EACH else start - -kept // _AT_ONCE + 1
 
-    def begin(self, learner: Learner, spread: bool = False) -> None:
-        """Begin a fit; spread: go on with it as samples come, rather than at once."""
+    def begin(self, learner: Learner, spread: bool = False, most: int = _STREAM) -> None:
+        """Begin a fit.
+
+        Args:
+            learner: to decide for.
+            spread: go on with it as samples come, rather than at once.
+            most: kept samples to look at.
+        """
         self._adopt()
-        reservoir, self.begun = learner.reservoir, learner.samples
-        if len(reservoir) < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
+        kept, self.begun = learner.reservoir.samples[:most], learner.samples
+        if len(kept) < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
             return
-        self.due = self.due_after(self.begun, len(reservoir))
+        self.due = self.due_after(self.begun, len(kept))
         if self.due == self.begun:
             spread = False
         solution = Solution.of(learner, spread)
         counts = np.array(learner.labels.counts, dtype=np.int64)
-        self._work = _fit(self.decision.rule, solution, reservoir.samples.copy(), counts,
+        self._work = _fit(self.decision.rule, solution, kept, counts,
                           _AT_ONCE if spread else 128)
         if not spread:
             self.settle()
@@ -91,7 +99,7 @@ class Decider:
     def fit_now(self, learner: Learner) -> None:
         """Fit at once, to hold from now on."""
         if learner.samples:
-            self.begin(learner)
+            self.begin(learner, most=CAPACITY)
             self._adopt()
         else:
             self.adopt(Decision.prior(self.decision.rule).with_labels(self.decision.labels), 0)
@@ -187,7 +195,8 @@ def _fit(rule: str, solution: Solution, samples: list[KeptSample],
     for start in range(0, len(samples), step):
         parts.append(_look_at(solution, samples[start:start + step], len(counts)))
         yield None
-    yield fit_decision(rule, LeftOut(*map(np.concatenate, zip(*parts))), counts)
+    yield fit_decision(rule, LeftOut(*map(np.concatenate, zip(*parts))), counts,
+                       solution.layer.radial)
 
 
 def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> LeftOut:

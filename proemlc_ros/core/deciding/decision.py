@@ -126,21 +126,27 @@ class Decision(NamedTuple):
         return self._replace(calibration=self.calibration.minus_label(place))
 
 
-def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64]) -> Decision:
+def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
+                 radial: bool = True) -> Decision:
     """Return the decision that left-out scores tell.
 
     Args:
         rule: 'zero', 'learnt', 'learnt_hamming', 'probable' or 'expected_f1'.
         evidence: scores of learnt samples, each as if left out.
         counts: for each label how many samples showed it.
+        radial: whether neurons answer to the neighbourhood of samples, so that they can tell what
+            resembles them; others cannot.
     """
     calibration = fit_calibration(evidence, counts)
+    if not radial:
+        calibration = calibration._replace(uncontrasted=np.zeros(len(counts), dtype=bool))
     # Without its only sample a label would not be known.
     alone = (counts == 0) | (counts == 1) & (evidence.targets > 0)
     scores = np.where(alone, -np.inf, evidence.scores)
     empty = _weight_of_empty(calibration, scores, evidence)
     exclusive = bool(((evidence.targets > 0).sum(axis=1) <= 1).all())
-    at_least = int(empty < _RARE)
+    # The expected F1 weighs for each sample whether it shows none, unless that never happens.
+    at_least = int(empty == 0.0 if rule == 'expected_f1' else empty < _RARE)
     prior = Decision(rule, EVEN, at_least, empty, exclusive, _tolerance(len(scores)), calibration)
     if rule in BY_PROBABILITY:
         return prior

@@ -79,8 +79,8 @@ class RenewalPlan(NamedTuple):
         usual = float(known_of_rows(learner, hidden).mean())
         evidence = LeftOut(scores, targets, np.ones(len(scores)), np.full(len(scores), usual))
         counts = np.array(learner.labels.counts, dtype=np.int64)
-        learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts),
-                              learner.samples)
+        learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts,
+                                           learner.layer.radial), learner.samples)
 
 
 def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options | None = None,
