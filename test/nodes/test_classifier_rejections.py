@@ -97,8 +97,8 @@ def test_a_qos_that_does_not_fit_is_told(classifier):
     rclpy.init(context=context)
     stranger = rclpy.create_node('stranger', context=context)
     stranger.create_publisher(Float32MultiArray, '/proemlc/features', 10)
-    node.wait_for('/stranger publishes /proemlc/features as std_msgs/msg/Float32MultiArray, not as '
-                  'proemlc_ros/msg/FeatureVector')
+    node.wait_for('/stranger publishes /proemlc/features as std_msgs/msg/Float32MultiArray, not '
+                  'as proemlc_ros/msg/FeatureVector')
     stranger.destroy_node()
     context.shutdown()
     assert node.output.count('publishes /proemlc/features with') == 1
