@@ -14,6 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from proemlc_ros.features.colour import ColourHistogram
+
 # Pairs of pictures of different classes that may be as alike as near-copies: one in 10,000.
 _ALIKE = 0.9999
 _THUMBNAIL = 16
@@ -45,14 +47,21 @@ def folder_of(name: str) -> Path:
     return Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'images' / name
 
 
-def read_grocery() -> Pictures:
-    """Read the groceries: one fine label per picture; near-copies are found by thumbnails."""
+def read_grocery(strict: bool = False) -> Pictures:
+    """Read the groceries: one fine label per picture; near-copies are found by thumbnails.
+
+    Args:
+        strict: pictures of one place from elsewhere, which have the same colours, count as well.
+    """
     folder = folder_of('grocery')
     with (folder / 'labels.csv').open(encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
     paths = tuple(folder / row['file'] for row in rows)
     labels = tuple((row['fine'],) for row in rows)
-    return Pictures(paths, labels, near_copies(paths, [row['fine'] for row in rows]))
+    views = [np.array([thumbnail(path) for path in paths])]
+    if strict:
+        views.append(np.array([colours(path) for path in paths]))
+    return Pictures(paths, labels, near_copies(views, [row['fine'] for row in rows]))
 
 
 def read_coco() -> Pictures:
@@ -67,22 +76,29 @@ def read_coco() -> Pictures:
         tuple(tuple(sorted(names)) for names in labels.values()), np.arange(len(labels)))
 
 
-def near_copies(paths: Sequence[Path], classes: Sequence[str]) -> Indices:
+def near_copies(views: Sequence[NDArray[np.float64]], classes: Sequence[str]) -> Indices:
     """Return a number for each picture, the same for near-copies within a class.
 
-    Two pictures are near-copies where their thumbnails are more alike than all but one in 10,000
-    pairs of different classes; so are pictures that near-copies connect.
+    Two pictures are near-copies where in one view, vectors of length one, they are more alike than
+    all but one in 10,000 pairs of different classes; so are pictures that near-copies connect.
     """
-    thumbnails = np.array([thumbnail(path) for path in paths])
-    alike = thumbnails @ thumbnails.T
     names = np.array(classes)
     same = names[:, np.newaxis] == names
     pairs = np.triu_indices(len(names), 1)
-    limit = np.quantile(alike[pairs][~same[pairs]], _ALIKE)
+    near = np.zeros(same.shape, bool)
+    for view in views:
+        alike = view @ view.T
+        near |= alike > np.quantile(alike[pairs][~same[pairs]], _ALIKE)
     group = np.arange(len(names))
-    for one, other in zip(*np.nonzero(np.triu((alike > limit) & same, 1)), strict=True):
+    for one, other in zip(*np.nonzero(np.triu(near & same, 1)), strict=True):
         group[group == group[other]] = group[one]
     return group
+
+
+def colours(path: Path) -> NDArray[np.float64]:
+    """Return the shares of colours in a picture as a vector of length one."""
+    image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    return ColourHistogram()(image).astype(np.float64)
 
 
 def thumbnail(path: Path) -> NDArray[np.float64]:

@@ -3,12 +3,12 @@
 """
 Real pictures through the default configuration of the nodes: hand-made features and deep ones.
 
-Run:  ./proemlc run python benchmarks/pictures.py [--live] [--repeats N] [--features NAME ...]
+Run:  ./proemlc run python benchmarks/pictures.py [--strict] [--live] [--repeats N] [--features NAME ...]
 
 The features are those that the feature node makes; the classifier is the one that the node opens,
 with its default parameters, journal included. Pictures are taught shuffled and as a person
 does, object by object; near-copies of a picture are never in training and test at once. With
---live, the small tasks go through running nodes over DDS. Needs the networks: proemlc
+--live, only the small tasks run, through a running node over DDS. Needs the networks: proemlc
 backbone install lite0, proemlc backbone install lite2. Reads the pictures of $PROEMLC_DATA/images
 (default ../shared/images).
 """
@@ -45,7 +45,7 @@ from proemlc_ros.features.registry import make_extractor
 
 FEATURES = ('colour_moments', 'hand-made', 'lite0', 'lite2')
 # Repeats of tasks with few samples, whose results scatter most.
-SMALL_TASKS = 20
+SMALL_TASKS = 10
 LIVE_TASKS = 3
 # Positive pictures that a label of COCO needs for its average precision to mean anything.
 FEWEST_POSITIVES = 4
@@ -57,12 +57,14 @@ def main() -> int:
     parser.add_argument('--features', nargs='+', default=list(FEATURES), choices=FEATURES)
     parser.add_argument('--repeats', type=int, default=3, metavar='N', help='splits')
     parser.add_argument('--cache', type=Path, metavar='DIR', help='folder that keeps the vectors')
-    parser.add_argument('--live', action='store_true', help='the small tasks over DDS')
+    parser.add_argument('--strict', action='store_true',
+                        help='pictures of one place count as near-copies, by their colours')
+    parser.add_argument('--live', action='store_true', help='only the small tasks, over DDS')
     args = parser.parse_args()
     cv2.setNumThreads(1)
     try:
         extractors = {name: extractor_of(name) for name in args.features}
-        grocery, coco = read_grocery(), read_coco()
+        grocery, coco = read_grocery(args.strict), read_coco()
     except (ProEMLCError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -102,30 +104,34 @@ def kept(folder: Path | None, extractor: Extractor, pictures: Pictures) -> Vecto
 def run_all(name: str, extractor: Extractor, grocery: Pictures, vectors: Vectors, coco: Pictures,
             coco_vectors: Vectors, args: argparse.Namespace) -> None:
     """Run every task on one set of features."""
-    maker = PictureLearner(extractor.name)
     for order in ORDERS:
-        accuracy, f1, named = np.mean([whole_split(maker, grocery, vectors, order, seed)
-                                       for seed in range(args.repeats)], axis=0)
-        report(name, f'grocery, {order}', accuracy=accuracy, F1=f1, named=named)
-        for count in (1, 5, 10):
+        small_tasks(name, extractor, grocery, vectors, order, args.live)
+        if args.live:
+            continue
+        maker = PictureLearner(extractor.name)
+        for count in (None, 1, 5, 10):
             accuracy, f1, named = np.mean(
                 [whole_split(maker, grocery, vectors, order, seed, count)
                  for seed in range(args.repeats)], axis=0)
-            report(name, f'grocery, {count} of each, {order}', accuracy=accuracy, F1=f1,
-                   named=named)
-        learner = LiveLearner if args.live else NodeLearner
-        times = LIVE_TASKS if args.live else SMALL_TASKS
-        for classes, count in ((3, 3), (10, 1)):
-            accuracy, f1, named = np.mean([small_task(
-                PictureLearner(extractor.name, learner), grocery, vectors, order, classes, count,
-                seed) for seed in range(times)], axis=0)
-            report(name, f'{classes} objects x {count}, {order}{", live" if args.live else ""}',
+            report(name, f'grocery, {f"{count} of each, " if count else ""}{order}',
                    accuracy=accuracy, F1=f1, named=named)
         report(name, f'coco128, {order}', mean_average_precision=np.mean([
             average_precision(maker, coco, coco_vectors, order, seed)
             for seed in range(args.repeats)]))
         report(name, f'novelty, {order}', AUROC=np.mean([
             novelty(maker, grocery, vectors, order, seed) for seed in range(args.repeats)]))
+
+
+def small_tasks(name: str, extractor: Extractor, grocery: Pictures, vectors: Vectors, order: str,
+                live: bool) -> None:
+    """Run the tasks of the first minute, through running nodes where `live` says so."""
+    maker = PictureLearner(extractor.name, LiveLearner if live else NodeLearner)
+    for classes, count in ((3, 3), (10, 1)):
+        accuracy, f1, named = np.mean([
+            small_task(maker, grocery, vectors, order, classes, count, seed)
+            for seed in range(LIVE_TASKS if live else SMALL_TASKS)], axis=0)
+        report(name, f'{classes} objects x {count}, {order}{", live" if live else ""}',
+               accuracy=accuracy, F1=f1, named=named)
 
 
 def report(features: str, task: str, **results: float) -> None:
