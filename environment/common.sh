@@ -8,8 +8,8 @@
 # them, and which executables there are. Other source files are used in place.
 build_digest() {
   (cd "$root" && {
-    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml \
-      proemlc_ros/core/layer/*.c
+    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml
+    find proemlc_ros -name '*.c' -exec sha256sum {} + 2> /dev/null || true
     ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null || true
   } | sha256sum)
 }

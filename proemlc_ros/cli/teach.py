@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument('--video', type=Path, metavar='FILE', help='video file')
     source.add_argument('--bag', type=Path, metavar='BAG', help='bag (rosbag2) with images')
     parser.add_argument('--topic', default='', metavar='TOPIC',
-                        help="image topic of a running camera, such as /camera/image_raw, in the "
+                        help='image topic of a running camera, such as /camera/image_raw, in the '
                              "user's own ROS domain; with --bag: the topic in the bag")
     parser.add_argument('--rate', type=positive, metavar='HZ',
                         help='pictures per second (default: as recorded; 2 for a folder)')

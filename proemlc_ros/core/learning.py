@@ -33,6 +33,7 @@ from proemlc_ros.errors import ProEMLCError
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
 
+
 class AppliedDecisions(NamedTuple):
     """How labels were predicted for each sample just before it was learnt."""
 

@@ -153,8 +153,8 @@ class OperatorServices:
             return None
         return stamped_prediction_of(response.prediction) if response.success else None
 
-    async def control_source(
-        self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
+    async def control_source(self, command: str, position: int,
+                             things: tuple[str, ...]) -> ActionResult:
         """Control the source of the pictures, which answers also without a classifier."""
         if not self._source.service_is_ready():
             raise ClassifierUnavailableError('the source of the pictures does not answer')

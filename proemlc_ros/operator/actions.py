@@ -56,8 +56,8 @@ class Actions(Protocol):
     async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
 
-    async def control_source(
-        self, command: str, position: int, things: tuple[str, ...]) -> ActionResult:
+    async def control_source(self, command: str, position: int,
+                             things: tuple[str, ...]) -> ActionResult:
         """Play, pause, step or move the source of the pictures, or put things before it."""
 
     async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:

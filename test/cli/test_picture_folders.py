@@ -143,8 +143,8 @@ def test_pictures_of_a_bag(shared):
 
 def test_numbers_in_names_are_numbers(tmp_path):
     names = [tmp_path / name for name in ('a10.png', 'a9.png', 'A8.png')]
-    assert [path.name for path in sorted(names, key=natural_key)] == ['A8.png', 'a9.png',
-                                                                     'a10.png']
+    assert [path.name for path in sorted(names, key=natural_key)] == [
+        'A8.png', 'a9.png', 'a10.png']
 
 
 def test_features_of_a_taught_folder_stay(tmp_path):

@@ -204,5 +204,5 @@ def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> Left
         solution.ridge.matrix.dtype, copy=False)
     targets = np.stack([sample.targets_for(labels) for sample in samples])
     own, born, times = (np.array([getattr(sample, name) for sample in samples], dtype=np.intp)
-                         for name in ('own', 'born', 'times'))
+                        for name in ('own', 'born', 'times'))
     return left_out(solution, LearntRows(hidden, targets, own, born, times))

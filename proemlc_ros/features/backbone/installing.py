@@ -88,7 +88,7 @@ def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
 
 
 def _checked_and_written(name: str, content: bytes, parameters: dict[str, Any], licence: str,
-                       origin: str, folder: Path | None) -> Backbone:
+                         origin: str, folder: Path | None) -> Backbone:
     checked_name(name)
     with tempfile.TemporaryDirectory(prefix='proemlc_backbone_') as check_folder:
         model = Path(check_folder) / f'{name}.onnx'

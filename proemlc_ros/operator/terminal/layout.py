@@ -201,7 +201,6 @@ def clock(stamp: int) -> str:
     return f'{time.strftime("%H:%M:%S", time.localtime(stamp // 10**9))}.{part:02d}'
 
 
-
 def counted(count: int, word: str) -> str:
     """Return a number of things in words.
 
