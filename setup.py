@@ -68,7 +68,8 @@ setup(
     long_description_content_type='text/markdown',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     ext_modules=COMPILED if with_ros() else [],
-    package_data={PACKAGE: ['**/*.html', '**/*.css', '**/*.js', '**/*.svg', 'py.typed']},
+    package_data={PACKAGE: ['**/*.html', '**/*.css', '**/*.js', '**/*.svg', '**/*.pyi',
+                            'py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),

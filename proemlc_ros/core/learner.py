@@ -17,6 +17,7 @@ from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
@@ -140,6 +141,16 @@ class Learner:
         born = self.samples if self.options.forgetting < 1.0 else 0
         return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8),
                           annotation.complete, own, born, 1)
+
+    def check_rows(self, rows: Rows) -> None:
+        """Reject samples that could not be learnt.
+
+        Raises:
+            TooLargeError: nothing has changed.
+        """
+        hidden = self.layer.rows(rows)
+        leverages = np.einsum('ij,ji->i', hidden, self.ridge.gains(hidden))
+        self.ridge.check(float(leverages.max()))
 
     def _group_steps(self, hidden: Array, annotation: SampleLabels) -> list[GroupStep]:
         """Return the gains of the groups that a sample informs; none without partial annotations.

@@ -161,6 +161,8 @@ class ModelState:
                 learn_rows(self.learner, rows, annotations)
             self.warmup = more
         else:
+            if self.learner is not None:
+                self.learner.check_rows(rows)  # A layer drawn with an outlier would accept it.
             self._learn_again(more)
 
     def _learn_again(self, warmup: WarmUp) -> None:

@@ -100,6 +100,8 @@ def with_camera(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sensor_of(kind: str) -> str:
+    if kind == AUTO:
+        return 'image'
     extractor = EXTRACTORS.get(kind.partition('/')[0])
     return extractor.sensor if extractor is not None else ''
 

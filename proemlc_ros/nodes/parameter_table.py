@@ -127,6 +127,8 @@ class ParameterTable:
             value = given.value
             if isinstance(entry.default, float) and type(value) is int:
                 value = float(value)  # "1" for "1.0" in a file is what people write.
+            elif value is False and entry.choices and 'off' in entry.choices:
+                value = 'off'  # YAML reads a bare off as false.
             entry.check(value)
         else:
             value = entry.default

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from proemlc_ros.operator.actions import Actions
     from proemlc_ros.operator.classifier_view import ClassifierView
 
-# Novelty below which a moment is no longer new.
-FAMILIAR = 0.3
+# Novelty below which a moment is no longer new: the classifier would not ask about it by default.
+FAMILIAR = 0.5
 # Distance of a score from its threshold from which the model is sure.
 SURE_DISTANCE = 0.3
 # Probabilities outside of these are sure.

@@ -66,7 +66,8 @@ def test_evaluate(proemlc, journal, tmp_path):
     code, _, err = proemlc('evaluate', journal, *SMALL, '--json', tmp_path / 'out.json')
     assert (code, err) == (0, '')
     (run,) = json.loads((tmp_path / 'out.json').read_text())['runs']
-    assert run['samples'] == 100 and run['rejects'] == {}
+    # One of the 100 annotations was undone: it is not the truth.
+    assert run['samples'] == 99 and run['rejects'] == {}
 
 
 def test_train_repeats_all_entries(proemlc, journal, expected_model, samples, tmp_path):

@@ -52,6 +52,7 @@ def taught(tmp_path):
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory,
                            Journal(directory.journal, RosbagsMessages()))
     labels = [list(COLOURS)[number % 3] for number in range(30)]
+    durable.pictures.active = True
     durable.pictures.find = lambda said: None if said.stamp == 30 else picture_of(
         said.stamp, labels[said.stamp - 1])
     rng = np.random.default_rng(0)

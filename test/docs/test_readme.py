@@ -16,7 +16,7 @@ TRIED_ELSEWHERE = {
     './proemlc test': 'runs this very test',
     './proemlc teach': 'test/nodes/test_teach_command.py',
     'cd ~/ros2_ws/src': 'test/packaging/test_colcon.py',
-    'PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install': 'test/packaging/test_manifest.py',
+    'rosdep install': 'test/packaging/test_manifest.py',
     'colcon build': 'test/packaging/test_colcon.py',
     'source install/setup.bash': 'test/packaging/test_colcon.py',
     'ros2 launch': 'test/nodes/test_launch_teach.py',

@@ -32,6 +32,7 @@ def test_without_an_initial_block_the_model_is_that_of_a_user():
     model = ProEMLC(hidden_size=30)
     for row in fold.train:
         model.learn(data.X[row], data.labels(row))
+    model.fit_decision()
     scores = model.scores(data.X[fold.test])[:, [model.labels.index(name) for name in 'abcd']]
     for pattern in PATTERNS:
         run = Stream(data, fold, pattern).run({'hidden_size': 30}, initial=0)

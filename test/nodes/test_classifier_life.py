@@ -173,7 +173,7 @@ def test_the_journal_is_an_ordinary_bag(classifier, tmp_path):
     assert node.stop() == 0
     with AnyReader([tmp_path / 'model/journal']) as reader:
         assert [(c.topic, c.msgcount) for c in reader.connections] == [
-            ('/proemlc/annotations', 3), ('/proemlc/events', 1)]
+            ('/proemlc/annotations', 3), ('/proemlc/events', 1), ('/proemlc/pictures', 0)]
         messages = [reader.deserialize(data, connection.msgtype)
                     for connection, _, data in reader.messages()]
     np.testing.assert_array_equal(messages[1].features, values_of(1))

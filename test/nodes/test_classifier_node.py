@@ -114,7 +114,7 @@ def test_parameters_are_described_checked_and_applied(classifier):
     _, partner = classifier()
     described = partner.call('describe_parameters', names=['hidden_size', 'match_tolerance'])
     hidden, tolerance = described.descriptors
-    assert hidden.description and hidden.integer_range[0].from_value == 1
+    assert hidden.description and hidden.integer_range[0].to_value == 20_000
     assert not tolerance.read_only and tolerance.floating_point_range[0].to_value == 3600.0
 
     def set_parameter(name, value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
+rclpy = pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import WIDTH, annotation, values_of, vector
@@ -92,7 +92,13 @@ def test_a_qos_that_does_not_fit_is_told(classifier):
     partner.features = partner.node.create_publisher(
         FeatureVector, '/proemlc/features', QoSProfile(depth=1))
     partner.predict(1.0, values_of(1))
-    partner.node.create_publisher(Float32MultiArray, '/proemlc/features', 10)
-    node.wait_for('/partner publishes /proemlc/features as std_msgs/msg/Float32MultiArray, not as '
-                  'proemlc_ros/msg/FeatureVector')
+    # In a participant of its own: one has a single type for a topic.
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    stranger = rclpy.create_node('stranger', context=context)
+    stranger.create_publisher(Float32MultiArray, '/proemlc/features', 10)
+    node.wait_for('/stranger publishes /proemlc/features as std_msgs/msg/Float32MultiArray, not '
+                  'as proemlc_ros/msg/FeatureVector')
+    stranger.destroy_node()
+    context.shutdown()
     assert node.output.count('publishes /proemlc/features with') == 1

@@ -174,8 +174,11 @@ def test_queries_are_answered_and_skipped(page, stand):
     show(stand, page, 'CD')
     # A guess at something new, or a question about the one label that there is.
     guess = page.page.locator('#queries [title="Answer cup"], #queries .yes')
-    guess.first.wait_for()
-    page.page.locator('#queries .skip-query').first.click()
+    older = page.page.locator('#queries li:not(:has([title="Answer cup"], .yes)) .skip-query')
+    while not guess.count():  # Asked before there was a label to guess; the oldest come first.
+        guess.or_(older).first.wait_for()
+        older.evaluate_all('buttons => buttons.forEach(button => button.click())')
+        page.page.wait_for_timeout(200)
     with page.message('Learnt: cup'):
         guess.first.click()
     assert stand.listener.wait_learnt(2).labels == ('cup',)

@@ -139,4 +139,5 @@ def test_all_end_when_one_fails(ros_domain_id, tmp_path):
     _, seen = launched(f'features_file:={features}', 'port:=0',
                        f'model_directory:={tmp_path / "model"}')
     assert seen.count('process started') == 3
-    assert seen.count('process has finished cleanly') == 2, seen
+    # All of them, though one may not have got as far as to end cleanly.
+    assert seen.count('process has finished cleanly') + seen.count('process has died') == 3, seen

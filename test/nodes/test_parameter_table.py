@@ -97,3 +97,11 @@ def test_while_it_is_open_everything_may_change(node):
     assert not answer.successful and 'only while the node is unconfigured' in answer.reason
     assert node.set_parameters([Parameter('rate', value=3.0)])[0].successful
     assert (table.values.size, table.values.rate) == (7, 3.0)
+
+
+def test_a_bare_off_in_yaml_is_the_choice(ros):
+    node = rclpy.create_node('node', context=ros, parameter_overrides=[
+        Parameter('renewal', value=False)])
+    declared = Declared('renewal', 'automatic', 'Renewal', choices=('automatic', 'off'))
+    assert ParameterTable(node, [declared], lambda _: None).values.renewal == 'off'
+    node.destroy_node()

@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # What no clone would have.
 LEFT_OUT = shutil.ignore_patterns('.git', '.venv*', 'build', 'install', 'log', '__pycache__',
-                                  '*.egg-info', '.*_cache', '.hypothesis', 'test', '.coverage*')
+                                  '*.so', '*.egg-info', '.*_cache', '.hypothesis', 'test',
+                                  '.coverage*')
 
 
 def copy_checkout(target: Path) -> Path:

@@ -94,6 +94,7 @@ class Teacher:
                 features=np.random.default_rng(self.count).normal(size=WIDTH).astype(np.float32))
             request = ClientRequest.of(f'burst:{group}:{place}', annotation)
             batch.append(annotation._replace(request=request))
+        self.durable.pictures.active = True
         self.durable.pictures.find = lambda annotation: Picture(
             annotation.stamp, 'jpeg', b'picture' * 300)
         learnt = self.durable.learn(batch)

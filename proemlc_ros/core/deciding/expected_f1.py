@@ -46,8 +46,8 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False,
         empty: how many times as likely a sample without labels is as independent labels say; 0:
             there is none.
         exclusive: no sample shows more than one label.
-        tolerance: of all sizes that lose at most this share of the best F1 the smallest is taken,
-            which makes fewer errors.
+        tolerance: of all sizes that lose at most this share of the best F1, the one with the
+            fewest expected errors is taken: that nearest to the labels likelier than not.
     """
     order = (-probabilities).argsort(kind='stable')[:CANDIDATES]
     ranked = probabilities[order]
@@ -64,7 +64,9 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False,
         product = np.multiply.reduce(factors) * np.exp(-rest * _BELOW)
         gains = (np.add.accumulate(shares / factors) * _POWERS[:len(ranked)]) @ product
         nothing = float(np.multiply.reduce(1.0 - ranked)) * math.exp(-rest)
-    best = int((gains >= (1.0 - tolerance) * gains.max()).argmax())
+    good = gains >= (1.0 - tolerance) * gains.max()
+    likely = np.count_nonzero(ranked > 0.5) - 1
+    best = min(max(int(good.argmax()), likely), len(good) - 1 - int(good[::-1].argmax()))
     if gains[best] < empty * nothing:
         return []
     columns: list[int] = order[:best + 1].tolist()
@@ -88,7 +90,10 @@ def best_sets(probabilities: Array, empty: float, exclusive: bool = False,
         gains, nothing = _expected_gains(ranked, np.maximum(
             probabilities.sum(axis=1) - ranked.sum(axis=1), 0.0))
     most = gains.max(axis=1)
-    best = (gains >= (1.0 - tolerance) * most[:, np.newaxis]).argmax(axis=1)
+    good = gains >= (1.0 - tolerance) * most[:, np.newaxis]
+    likely = (ranked > 0.5).sum(axis=1) - 1
+    last = good.shape[1] - 1 - good[:, ::-1].argmax(axis=1)
+    best = np.minimum(np.maximum(good.argmax(axis=1), likely), last)
     gain = gains[np.arange(len(gains)), best]
     sizes = np.where((ranked[:, 0] > 0.0) & (gain >= empty * nothing), best + 1, 0)
     chosen = np.zeros(probabilities.shape, dtype=bool)

@@ -52,3 +52,12 @@ def test_labels_that_exclude_each_other_are_not_named_together():
 def test_more_labels_than_are_tried_are_all_found():
     row = np.full(70, 0.99)
     assert len(best_set(row, 0.0)) == best_sets(row[np.newaxis], 0.0).sum() == 70
+
+
+@pytest.mark.parametrize('count', [1, 3, 30])
+def test_tolerance_never_drops_what_is_likelier_than_not(count):
+    """A label likelier than not makes fewer errors where it is named, not more."""
+    probabilities = np.concatenate([np.full(count, 0.8), np.full(10, 0.1)])
+    assert sorted(best_set(probabilities, 0.0, tolerance=0.25)) == list(range(count))
+    rows = best_sets(probabilities[np.newaxis], 0.0, tolerance=0.25)
+    assert rows[0].nonzero()[0].tolist() == list(range(count))
