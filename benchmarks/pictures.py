@@ -3,8 +3,7 @@
 """
 Real pictures through the default configuration of the nodes: hand-made features and deep ones.
 
-Run:  ./proemlc run python benchmarks/pictures.py [--strict] [--live] [--repeats N]
-      [--features NAME ...]
+Run:  ./proemlc run python benchmarks/pictures.py [--strict] [--live] [--features NAME ...]
 
 The features are those that the feature node makes; the classifier is the one that the node opens,
 with its default parameters, journal included. Pictures are taught shuffled and as a person

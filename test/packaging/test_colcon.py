@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(not shutil.which('colcon'), reason='colcon is not installed')]
 
 # Enough for what differs: a message in use by C++, one to delete, and a service.
-INTERFACES = {'msg/Prediction.msg', 'msg/LabelQuery.msg', 'srv/RemoveLabel.srv'}
+INTERFACES = {'msg/Region.msg', 'msg/Prediction.msg', 'msg/LabelQuery.msg', 'srv/RemoveLabel.srv'}
 
 LIST_INTERFACES = """
 import proemlc_ros.core, proemlc_ros.msg, proemlc_ros.srv
