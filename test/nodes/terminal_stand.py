@@ -27,6 +27,8 @@ class Terminal:
             sys.executable, list(map(str, command)), dimensions=size, timeout=DEADLINE,
             env={**os.environ, 'TERM': 'xterm-256color', 'LANG': 'C.UTF-8', 'LC_ALL': 'C.UTF-8',
                  **environment})
+        # A child on a busy machine takes its time to end, even when it is killed.
+        self.child.ptyproc.delayafterterminate = 2.0
         self.child.delaybeforesend = None
         threading.Thread(target=self._read, daemon=True).start()
 

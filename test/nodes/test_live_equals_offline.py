@@ -137,7 +137,8 @@ def test_scene_live_offline_and_straight(ros, start_process, tmp_path, shared):
         np.testing.assert_allclose(list(scores.values()), expected.scores, atol=1e-9)
         live_metrics.add(prediction.labels, labels,
                          JudgedLabels.by_annotation(labels, (), True, expected.names))
-    assert live_metrics.values() == metrics == run['metrics']
+    assert metrics == run['metrics']
+    assert live_metrics.values().items() <= metrics.items()  # Calibration needs probabilities.
     check_journal(tmp_path / 'models' / 'journal', tmp_path, len(samples), metrics)
 
 

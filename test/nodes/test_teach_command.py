@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`proemlc teach`: the first minute, from a folder of pictures to labels taught and predicted."""
 
+import re
 import signal
 import socket
 from urllib.parse import urlsplit
@@ -66,7 +67,7 @@ def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
                '--folder', tmp_path / 'taught', '--rate', RATE, '--hand-made')
     teach = start_process(*command)
     address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
-    assert str(tmp_path / 'taught' / 'model') in teach.output
+    teach.wait_for(re.escape(str(tmp_path / 'taught' / 'model')))
     page = open_page(browser, address)
     for number, thing in enumerate(THINGS):
         samples, presses = teach_thing(page, number, thing)
