@@ -137,8 +137,8 @@ def test_scene_live_offline_and_straight(ros, start_process, tmp_path, shared):
         np.testing.assert_allclose(list(scores.values()), expected.scores, atol=1e-9)
         live_metrics.add(prediction.labels, labels,
                          JudgedLabels.by_annotation(labels, (), True, expected.names))
-    assert metrics == run['metrics']
-    assert live_metrics.values().items() <= metrics.items()  # Calibration needs probabilities.
+    assert live_metrics.values() == metrics
+    assert metrics.items() <= run['metrics'].items()  # It has measures of the calibration, too.
     check_journal(tmp_path / 'models' / 'journal', tmp_path, len(samples), metrics)
 
 
@@ -154,7 +154,7 @@ def check_journal(journal, folder, count, metrics):
     assert main(['evaluate', str(journal), '--json', str(folder / 'journal.json'),
                  *map(str, words)]) == 0
     (run,) = json.loads((folder / 'journal.json').read_text())['runs']
-    assert run['metrics'] == metrics
+    assert metrics.items() <= run['metrics'].items()
     assert main(['info', str(journal)]) == 0
 
 
