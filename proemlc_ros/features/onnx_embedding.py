@@ -141,7 +141,7 @@ class OnnxEmbedding(ImageExtractor):
         small = with_channels(small, 1 if channels == 1 else 3)
         # Scaled after resizing, plane by plane: the same values in a fraction of the time.
         white = np.float32(white_level_of(image, self.white_level))
-        planes = np.ascontiguousarray(small.transpose(2, 0, 1))
+        planes: NDArray[np.float32] = np.ascontiguousarray(small.transpose(2, 0, 1), np.float32)
         wanted = self.network.element
         if wanted is np.uint8:
             planes = np.rint(planes * (np.float32(255) / white))

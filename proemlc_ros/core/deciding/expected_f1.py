@@ -65,7 +65,7 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False,
         gains = (np.add.accumulate(shares / factors) * _POWERS[:len(ranked)]) @ product
         nothing = float(np.multiply.reduce(1.0 - ranked)) * math.exp(-rest)
     good = gains >= (1.0 - tolerance) * gains.max()
-    likely = np.count_nonzero(ranked > 0.5) - 1
+    likely = int(np.count_nonzero(ranked > 0.5)) - 1
     best = min(max(int(good.argmax()), likely), len(good) - 1 - int(good[::-1].argmax()))
     if gains[best] < empty * nothing:
         return []
