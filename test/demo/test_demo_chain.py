@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow
 
 def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_process, tmp_path):
     folder = tmp_path / 'out'
-    demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
+    # Slowly, so that learning keeps up beside other tests.
+    demo = start_process('proemlc', 'demo', '--hand-made', '--rate', 10, '--output', folder)
     assert demo.wait(600) == 0, demo.output
     curriculum, run = Curriculum(), read_run(folder)
     # The stream begins when all nodes are connected. A lossy topic on a busy machine may lose a
