@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes on the page: drawn, labelled, and recognised at another place in the next picture."""
 
+
 import pytest
 
 pytest.importorskip('rclpy')
@@ -109,6 +110,15 @@ def by_keys(page, place):
     keys.press('Enter')
 
 
+def draw(table, way, place):
+    """Draw a box; again where the feature node was not connected yet, or had no picture of it."""
+    for _ in range(3):
+        way(table, place)
+        table.expect('#message', 'Box held, seen as|no answer about the box')
+        if 'Box held' in table.page.locator('#message').inner_text():
+            return
+
+
 def label(page, name):
     """Give the box that was just drawn a label, with keys."""
     page.expect('#message', 'Box held, seen as')
@@ -130,7 +140,7 @@ def wait_seen(page, places):
 def test_boxes_are_drawn_labelled_and_recognised_elsewhere(table):
     ways = {'cup': by_mouse, 'plate': by_touch, 'ball': by_keys}
     for count, (name, place) in enumerate(BEFORE.items(), start=1):
-        ways[name](table, place)
+        draw(table, ways[name], place)
         label(table, name)
         learnt = table.listener.wait_learnt(count)
         assert learnt.labels == (name,)
