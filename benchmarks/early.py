@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: E402
 """
-The first samples of a stream: are decisions better than naming nothing?
+The first samples of a stream, and whether decisions are better than naming nothing.
 
 Run:  ./proemlc run python benchmarks/early.py [--runs N] [--sets scene,medical]
 
-Samples come shuffled, one by one, to a model with default settings. After some of them, Hamming loss
-and example-based F1 on samples that are never taught are printed, beside the loss of naming no label
-at all. Means over runs with other orders and other test samples.
+Samples come shuffled, one by one, to a model with default settings. After some of them, Hamming
+loss and example-based F1 on samples that are never taught are printed, beside the loss of naming
+no label at all. Means over runs with other orders and other test samples.
 Reads the data sets from $PROEMLC_DATA/datasets (default ../shared/datasets).
 """
 

@@ -8,13 +8,13 @@ Run:  ./proemlc run python benchmarks/queries.py [--folds N] [--sets scene,medic
 
 A stream of training samples comes at one per second. Whatever is asked about is answered at once
 and learnt with default settings; nothing else is learnt. The rate of queries is the budget: 0.05
-per second are 5 % of the stream. Random asking has as many questions as the rule asked. "bursts" is
-Scene with every sample as ten frames that are nearly equal. Figures are Hamming loss / example-based
-F1 on the test samples of the folds, after the last question.
+per second are 5 % of the stream. Random asking has as many questions as the rule asked. "bursts"
+are 300 samples of Scene as ten frames each that are nearly equal. Figures are Hamming loss /
+example-based F1 on the test samples of the folds, after the last question.
 
-The second table leaves out every sample that shows a label, learns the others, and tells by the area
-under the ROC curve how well novelty separates test samples that show the label from those that do not;
-beside it a low best score.
+The second table leaves out every sample that shows a label, learns the others, and tells by the
+area under the ROC curve how well novelty separates test samples that show the label from those
+that do not; beside it a low best score.
 Reads the data sets from $PROEMLC_DATA/datasets (default ../shared/datasets).
 """
 
@@ -146,7 +146,8 @@ def main() -> int:
     print('| stream | budget | asked | by rule | at random | better in both |')
     print('|---|---|---|---|---|---|', flush=True)
     missed = sum(compare(name, folds) for name, folds in sets.items())
-    print('\n| labels never taught | by novelty | by a low best score |\n|---|---|---|', flush=True)
+    print('\n| labels never taught | by novelty | by a low best score |')
+    print('|---|---|---|', flush=True)
     for name, folds in sets.items():
         if name != 'bursts':
             novelty, score = np.mean([pair for fold in folds for pair in areas(*fold)], axis=0)
