@@ -15,13 +15,14 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.floating[Any]]
 Routine: TypeAlias = Callable[..., Any]
+Precision = TypeVar('Precision', bound=np.floating[Any])
 
 
 class Routines(NamedTuple):
@@ -42,8 +43,8 @@ class Routines(NamedTuple):
 @cache
 def routines(dtype: str) -> Routines:
     """Return the routines for 'float64' or 'float32'."""
-    return Routines(*(getattr(library('blas'), _prefix(dtype) + name)
-                      for name in Routines._fields[:-1]), lapack('potrf', dtype))
+    products = [getattr(library('blas'), _prefix(dtype) + name) for name in Routines._fields[:-1]]
+    return Routines._make([*products, lapack('potrf', dtype)])
 
 
 def lapack(name: str, dtype: npt.DTypeLike = np.float64) -> Routine:
@@ -52,27 +53,28 @@ def lapack(name: str, dtype: npt.DTypeLike = np.float64) -> Routine:
     return routine
 
 
-def cholesky(matrix: Array) -> Array:
+def cholesky(matrix: npt.NDArray[Precision]) -> npt.NDArray[Precision]:
     """Return the lower factor L of a positive definite matrix, L L^T.
 
     Raises:
         numpy.linalg.LinAlgError: when it is not.
     """
-    factor: Array
+    factor: npt.NDArray[Precision]
     factor, failed = lapack('potrf', matrix.dtype)(matrix, lower=1, clean=1)
     if failed:
         raise np.linalg.LinAlgError('not positive definite')
     return factor
 
 
-def solve_lower(factor: Array, right: Array) -> Array:
+def solve_lower(factor: npt.NDArray[Precision],
+                right: npt.NDArray[Precision]) -> npt.NDArray[Precision]:
     """Return L^-1 B for a lower triangle L, whichever way it lies in memory.
 
     Raises:
         numpy.linalg.LinAlgError: when L is singular.
     """
     solve = lapack('trtrs', np.result_type(factor, right))
-    solved: Array
+    solved: npt.NDArray[Precision]
     if factor.flags.f_contiguous:
         solved, failed = solve(factor, right, lower=1)
     else:
