@@ -108,7 +108,7 @@ def generate(folder: Path) -> Path:
         mend_exports(prefix)
     folder = Path(os.environ.get('PROEMLC_INTERFACES_FOLDER', folder))
     # CMake rejects a folder that was moved, and must not mix two Pythons or two ROS versions.
-    key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
+    key = hashlib.sha256(repr((folder, _python(), prefixes)).encode()).hexdigest()[:12]
     folder /= f'interfaces-{key}'
     project = stage(folder)
     for_python = os.environ.get('PROEMLC_INTERFACES') == 'python'
@@ -121,6 +121,13 @@ def generate(folder: Path) -> Path:
         _compile(project, folder / 'cmake', tree, prefixes, for_python)
         stamp.write_text(digest, encoding='utf-8')
     return tree
+
+
+def _python() -> str:
+    """Return the path of the interpreter, whether it was called python or python3."""
+    usual = Path(sys.executable).with_name('python3')
+    same = usual.exists() and usual.resolve() == Path(sys.executable).resolve()
+    return str(usual) if same else sys.executable
 
 
 def _digest(project: Path, prefixes: list[Path]) -> str:
@@ -143,7 +150,7 @@ def _compile(project: Path, build: Path, tree: Path, prefixes: list[Path],
         'cmake', '-S', project, '-B', build, '-Wno-dev', '-DCMAKE_BUILD_TYPE=Release',
         f'-DCMAKE_INSTALL_PREFIX={tree}', '-DBUILD_TESTING=OFF',
         f'-DFOR_PYTHON={"ON" if for_python else "OFF"}',
-        f'-DPython3_EXECUTABLE={sys.executable}',
+        f'-DPython3_EXECUTABLE={_python()}',
         f'-DCMAKE_PREFIX_PATH={";".join(map(str, prefixes))}']
     compile_all = ['cmake', '--build', build, '--parallel', str(os.cpu_count() or 1)]
     _run([*configure, '-DJOINED=ON'], environment)
