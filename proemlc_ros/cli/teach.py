@@ -38,18 +38,8 @@ COLOUR_FEATURES = """\
       colour_bins: 16
       reliability: reliable
 """
-# Settings that fit these colours from the first sample on; a hidden layer drawn from the first
-# samples would know the first label only.
-COLOUR_CLASSIFIER = """\
-# Parameters of the classifier of `proemlc teach`, used again the next time.
-/**:
-  ros__parameters:
-    activation: relu
-    scaling: none
-    ridge: 0.1
-"""
-DEFAULT_CLASSIFIER = """\
-# Parameters of the classifier of `proemlc teach`, used again the next time; none: the defaults.
+CLASSIFIER = """\
+# Parameters of the classifier of `proemlc teach`, used again the next time; add your own here.
 /**:
   ros__parameters:
     resume: true
@@ -178,9 +168,7 @@ def features_file(folder: Path, given: Path | None, topic: str,
                                 f'topic: {topic}\n      type: sensor_msgs/msg/{kind}')
             text = text.replace('reliability: reliable', 'reliability: best_effort')
     kept.write_text(text, encoding='utf-8')
-    (folder / CLASSIFIER_FILE).write_text(
-        COLOUR_CLASSIFIER if 'colour_histogram' in text else DEFAULT_CLASSIFIER,
-        encoding='utf-8')
+    (folder / CLASSIFIER_FILE).write_text(CLASSIFIER, encoding='utf-8')
     return kept
 
 
