@@ -97,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if kind != 'topic':
             stack.enter_context(own_domain())
-        processes = stack.enter_context(Processes(folder))
+        # The camera of a topic may be on the robot, and this on a laptop.
+        processes = stack.enter_context(Processes(folder, local=kind != 'topic'))
         start(processes, args, kind, path, features)
         processes.wait_for_interrupt()
         show('Ending …')

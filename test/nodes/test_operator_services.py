@@ -21,8 +21,8 @@ from rclpy.executors import SingleThreadedExecutor
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import NoAnswerError
 from proemlc_ros.nodes import classifier_client
-from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.operator.classifier_view import Connection
 
 

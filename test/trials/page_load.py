@@ -6,7 +6,8 @@
 
 Classifier and dashboard are processes of their own, and so are the strangers: 200 slow connections
 that send a byte per second, and 100 guesses of the token per second, from other loopback
-addresses. Quiet and loaded windows alternate, so that the load of the machine hits both.
+addresses, all at the same priority. Quiet and loaded windows alternate, so that the load of the
+machine hits both.
 Everything stays within 127.0.0.0/8 and is bounded in number and time. Set a ROS_DOMAIN_ID that
 nobody else uses.
 """
@@ -290,8 +291,6 @@ def main() -> int:
     parser.add_argument('--attack', default='', help='address; be the strangers (internal)')
     options = parser.parse_args()
     if options.attack:
-        # In earnest they have processors of their own.
-        os.nice(15)
         print('begun', flush=True)
         print(json.dumps(asyncio.run(attack(options.attack, options.seconds))))
         return 0
