@@ -130,7 +130,23 @@ def test_model_rename_remove_save_load(page, stand):
     page.page.click('#confirm-go')
     page.expect('#label-count', '^1$')
     page.expect('#activity', 'removed bowl')
+    back_and_forth(page, "removed 'bowl'", '^2$', '^1$')
+    load_a_file(page)
 
+
+def back_and_forth(page, what, before, after):
+    """Undo the last step and make it again, by keys."""
+    page.expect('#undo-next', f'^Undo takes back: {what}')
+    with page.message(f'took back: {what}'):
+        page.page.keyboard.press('u')
+    page.expect('#label-count', before)
+    page.expect('#history-redo-what', what)
+    with page.message(f'made again: {what}'):
+        page.page.keyboard.press('r')
+    page.expect('#label-count', after)
+
+
+def load_a_file(page):
     page.page.click('#load')
     page.page.fill('#file-name', 'nothing_here')
     with page.message('nothing_here'):
@@ -144,6 +160,7 @@ def test_model_rename_remove_save_load(page, stand):
         page.page.click('#confirm-go')
     page.expect('#label-count', '^2$')
     page.expect_names('cup', 'bowl')
+    back_and_forth(page, 'loaded kitchen.npz', '^1$', '^2$')
     page.page.click('#load')
     page.page.click('#file-dialog button[value=cancel]')
 
@@ -186,7 +203,9 @@ def skip_one_and_answer_another(page, stand):
         skip_all(page, older)  # Asked before there was a label to guess; the oldest come first.
     stamp = guess.first.get_attribute('data-stamp')
     guess.first.locator('.skip-query').click()
-    page.page.mouse.move(2, 2)  # A card stays in its place while the pointer is over it.
+    # It stays in its place, without effect, while the pointer is over the list.
+    page.page.wait_for_selector(f'#queries li[data-stamp="{stamp}"][inert]')
+    page.page.mouse.move(2, 2)
     page.page.locator(f'#queries li[data-stamp="{stamp}"]').wait_for(state='detached')
     page.page.reload()
     page.ready()
