@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 import rclpy
-from classifier_partner import SERVICES, ClassifierPartner
+from classifier_partner import LATCHED, SERVICES, ClassifierPartner
 from dashboard_stand import wait_until
 from proemlc_ros.msg import SourceState
 from proemlc_ros.srv import ControlSource
@@ -83,18 +83,18 @@ class Control:
         self._partner = partner
         self._partner.clients['source/control'] = partner.node.create_client(
             ControlSource, 'source/control')
-        self._states = []
-        partner.node.create_subscription(SourceState, 'source/state', self._states.append, 10)
+        self._states = [SourceState()]
+        partner.node.create_subscription(
+            SourceState, 'source/state', self._states.append, LATCHED)
 
     def __call__(self, command, **fields):
-        self._states.clear()
         return self._partner.call('source/control', command=command, **fields)
 
     def wait(self, **values):
-        def found():
-            return any(all(getattr(state, name) == value for name, value in values.items())
-                       for state in self._states)
-        self._partner.spin_until(found, 60, f'a state of {values}, not {self._states}')
+        """Wait until the newest state has these values."""
+        self._partner.spin_until(
+            lambda: all(getattr(self._states[-1], name) == value
+                        for name, value in values.items()), 60, f'a state of {values}')
 
 
 @pytest.mark.parametrize('kind', ['video', 'bag'])
@@ -124,8 +124,7 @@ def test_a_running_camera_is_taught_from(teach, ros):
     camera = Camera(ros)
     try:
         process, partner = teach('--topic', '/robot/image')
-        stamp = partner.heard['predictions'][-1].header.stamp
-        answer = partner.annotate(stamp.sec + stamp.nanosec / 1e9, ['grey'])
+        answer = partner.annotate(labels=['grey'])  # about the newest picture
         assert answer.success, answer.message
         partner.close()
         end(process, signal.SIGTERM)
