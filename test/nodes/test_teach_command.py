@@ -17,12 +17,14 @@ from dashboard_stand import Page, wait_until
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
 from proemlc_ros.demo.tabletop import draw_scene
-from proemlc_ros.features.backbone.store import default_backbone
+from proemlc_ros.features.backbone.store import backbone_folder, default_backbone
 
 pytestmark = pytest.mark.slow
 # Pictures of each thing, and of each second.
 EACH, RATE = 60, 12
 THINGS = ('cup', 'banana', 'plant')
+# Tests have a home of their own, without the networks that the user has installed.
+USERS_DATA = backbone_folder().parents[1]
 
 
 def free_port():
@@ -68,10 +70,10 @@ def teach_pictures(start_process, tmp_path):
     """Return a function that starts the command on a folder of pictures, as a user would."""
     write_pictures(tmp_path / 'pictures')
 
-    def start(*options):
+    def start(*options, **environment):
         return start_process('proemlc', 'teach', '--images', tmp_path / 'pictures', '--port',
                              free_port(), '--folder', tmp_path / 'taught', '--rate', RATE,
-                             *options)
+                             *options, environment=environment)
     return start
 
 
@@ -100,7 +102,7 @@ def test_first_minute_from_a_folder(browser, teach_pictures, tmp_path, measured)
 
 @pytest.mark.skipif(default_backbone() is None, reason='needs a backbone (proemlc backbone)')
 def test_first_minute_with_deep_features(browser, teach_pictures, measured):
-    teach = teach_pictures()
+    teach = teach_pictures(XDG_DATA_HOME=str(USERS_DATA))
     page = open_page(browser, teach)
     assert 'Using deep features' in teach.output
     teach_all(page, measured)
