@@ -35,8 +35,8 @@ from classifier_partner import LATCHED, ClassifierPartner, annotation, values_of
 from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet, ModelEvent, Prediction
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import Image
 from ros_process import RosProcess
+from sensor_msgs.msg import Image
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.core import ProEMLC
@@ -95,7 +95,7 @@ def teach(partner: ClassifierPartner, samples: int) -> None:
     camera = partner.node.create_publisher(Image, '/camera', 10)
     for number in range(1, samples + 1):
         stamp, label = float(number), NAMES[number % len(NAMES)]
-        picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes([number % 256]) * 48)
+        picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))
         picture.header.stamp.sec = number
         camera.publish(picture)
         partner.predict(stamp, values_of(number))
