@@ -183,7 +183,7 @@ def trained(bag: Path, folder: Path) -> dict[str, Any]:
 def tool_settings(bag: Path) -> tuple[str, ...]:
     """Return the settings of the node; the tools know those of a journal by themselves."""
     return () if bag.name == 'journal' else (
-        '--set', ','.join(entry.replace(':=', '=') for entry in SETTINGS[:-1]))
+        '--set', ','.join(entry.replace(':=', '=') for entry in SETTINGS[:4]))
 
 
 def played(bag: Path, folder: Path, context: rclpy.Context) -> dict[str, Any]:
