@@ -140,7 +140,8 @@ build_package() {
   fi
   (
     use_environment
-    logged 'building the interfaces of msg/ and srv/ (once, about a minute)' \
+    export PROEMLC_INTERFACES=python
+    logged 'building the interfaces of msg/ and srv/ (once, half a minute)' \
       python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
       --no-index --editable "$root"
   ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"
