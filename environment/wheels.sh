@@ -145,12 +145,13 @@ build_package() {
       python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
       --no-index --editable "$root"
   ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"
-  # Launch and parameter files are used in place, like the Python files.
-  local folder
-  for folder in launch config; do
-    rm -rf "$venv/share/proemlc_ros/$folder"
-    ln -s "$root/$folder" "$venv/share/proemlc_ros/$folder"
-  done
+  # Launch and parameter files are used in place, like the Python files. `ros2 launch` looks into no
+  # folder that is a link.
+  local share=$venv/share/proemlc_ros
+  rm -rf "$share/launch" "$share/config"
+  mkdir "$share/launch"
+  ln -s "$root"/launch/*.launch.py "$share/launch"
+  ln -s "$root/config" "$share/config"
 }
 
 use_environment() {

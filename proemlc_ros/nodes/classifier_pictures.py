@@ -9,11 +9,14 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from rclpy.exceptions import NameValidationException
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.pictures import keep_late_picture
+from proemlc_ros.foreign_text import printable_line, shown
 from proemlc_ros.nodes.receiver import Receiver
 from proemlc_ros.stamps import stamp_of
 
@@ -21,6 +24,8 @@ _QOS = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 _IMAGE_TYPES = ('sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage')
 # Seconds between searches for the publisher of a topic.
 _SEARCH_PERIOD = 1.0
+# A name that is none, since others give it, or a topic that the security policy does not allow.
+_REFUSED = (NameValidationException, ValueError, rclpy_implementation.RCLError)
 
 
 class ClassifierPictures:
@@ -54,7 +59,12 @@ class ClassifierPictures:
             topic = '' if newest is None else newest.source_topic
         if topic and topic != self._topic and time.monotonic() >= self._next_search:
             self._next_search = time.monotonic() + _SEARCH_PERIOD
-            self._subscribe(self._node.resolve_topic_name(topic), topic)
+            try:
+                self._subscribe(self._node.resolve_topic_name(topic), topic)
+            except _REFUSED as error:
+                self._topic = topic  # Not again, unless the vectors name another one.
+                self._node.get_logger().warning(printable_line(
+                    f'The journal gets no pictures: {shown(topic)} cannot be received: {error}'))
 
     def destroy(self) -> None:
         """Receive nothing any more."""
