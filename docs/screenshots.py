@@ -134,7 +134,7 @@ def take_terminal(path, classifier, rows=24, columns=80):
                 pass
 
     read_until(lambda text: 'sees:' in text and '%' in text, 60)
-    read_until(lambda text: 'the robot asks (' in text, 60)
+    read_until(lambda text: 'the robot asks (' in text, 10)
     child.send('a')
     read_until(lambda text: 'likeliest' in text, 10)
     read_until(lambda text: False, 1)
