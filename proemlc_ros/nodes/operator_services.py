@@ -91,7 +91,7 @@ class OperatorServices:
         try:
             response = await self._call(self._annotate, request)
         except NoAnswerError:
-            if not await self._comes_back():
+            if not await _comes_true(lambda: self.ready and self._alive()):
                 raise
             # The same id: it is learnt once, whatever became of the first request.
             response = await self._call(self._annotate, request)
@@ -134,11 +134,20 @@ class OperatorServices:
         self._regions = node.create_publisher(RegionArray, topic, 10)
 
     async def draw(self, stamp: int, region: Region) -> None:
-        """Have a box of a picture classified; one of no size only keeps the picture for later."""
-        if self._regions is not None:
-            self._regions.publish(RegionArray(
-                header=new_header(self._messages, stamp),
-                regions=[] if region.is_whole else [region_message(self._messages, region)]))
+        """Have a box of a picture classified; one of no size only keeps the picture for later.
+
+        Raises:
+            ClassifierUnavailableError: no feature node takes boxes.
+        """
+        if self._regions is None:
+            return
+        # What is published before DDS has matched the feature node is lost.
+        if not region.is_whole and not await _comes_true(self._has_feature_node):
+            raise ClassifierUnavailableError(
+                f'no feature node takes boxes on {self._regions.topic_name}; nothing was sent')
+        self._regions.publish(RegionArray(
+            header=new_header(self._messages, stamp),
+            regions=[] if region.is_whole else [region_message(self._messages, region)]))
 
     async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
@@ -206,17 +215,21 @@ class OperatorServices:
             f'the node {client.srv_name.rpartition("/")[0]} went away before it answered; '
             'the number of samples shows whether it was done')
 
-    async def _comes_back(self) -> bool:
-        """Wait for a classifier that went away, and tell whether it is there again."""
-        deadline = time.monotonic() + RETURN_TIMEOUT
-        while not (self.ready and self._alive()):
-            if time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(CHECK_PERIOD)
-        return True
+    def _has_feature_node(self) -> bool:
+        return bool(self._regions.get_subscription_count())
 
     def _alive(self) -> bool:
         return self._view.connection(time.monotonic()) is Connection.LIVE
+
+
+async def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Wait for a node that went away or has yet to come, and tell whether it is there."""
+    deadline = time.monotonic() + RETURN_TIMEOUT
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(CHECK_PERIOD)
+    return True
 
 
 def _hand_over(done: Any, answer: asyncio.Future[Any]) -> None:

@@ -4,14 +4,12 @@
 
 import asyncio
 import json
-import shutil
 import signal
 import statistics
-import subprocess
 from urllib.parse import urlsplit
 
 import pytest
-from dashboard_stand import DEADLINE, Page, wait_until
+from dashboard_stand import DEADLINE, Page, check_with_axe, wait_until
 from proemlc_ros.srv import Annotate, RenameLabel
 
 aiohttp = pytest.importorskip('aiohttp')
@@ -186,14 +184,7 @@ PRESS_AND_WAIT = """async () => {
 }"""
 
 
-def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
-    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
-    fetched = subprocess.run(
-        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
-         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
-    script = tmp_path / 'node_modules/axe-core/axe.min.js'
-    if not script.exists():
-        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
+def test_no_serious_violation_of_accessibility(browser, stand, axe):
     address = stand.start_dashboard()[1]
     for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
         page = Page(browser, address, color_scheme=scheme,
@@ -202,7 +193,7 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
         page.page.click('#hold')
         page.page.locator('.label-row').first.click()
         page.page.click('#diagnostics-title')
-        page.page.add_script_tag(path=str(script))
+        page.page.add_script_tag(path=axe)
         check_with_axe(page, f'{scheme} {width}')
         page.page.keyboard.press('?')  # On a phone the button is hidden.
         check_with_axe(page, f'{scheme} {width} help')
@@ -211,10 +202,3 @@ def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
         page.page.locator('#gallery .sample').first.wait_for()
         check_with_axe(page, f'{scheme} {width} gallery')
         page.close()
-
-
-def check_with_axe(page, where):
-    found = page.page.evaluate('axe.run()')['violations']
-    serious = [(one['id'], [node['html'][:160] for node in one['nodes']]) for one in found
-               if one['impact'] in ('serious', 'critical')]
-    assert serious == [], f'{where}: {json.dumps(serious, indent=1)}'
