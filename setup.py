@@ -30,10 +30,10 @@ ROS_WHEELS = (
     'rclpy[fastrtps]', 'std-msgs', 'sensor-msgs', 'diagnostic-msgs', 'std-srvs',
     'lifecycle-msgs', 'rcl-interfaces', 'rosidl-default-generators', 'ament-cmake')
 
-# Optional: where it cannot be compiled, SciPy computes the same.
-COMPILED = [Extension(
-    f'{PACKAGE}.core.layer._distances', [f'{PACKAGE}/core/layer/distances.c'],
-    extra_compile_args=['-O3', '-Wno-psabi'], optional=True)]
+# Optional: where they cannot be compiled, NumPy and SciPy compute the same.
+COMPILED = [Extension(f'{PACKAGE}.core.{folder}._{name}', [f'{PACKAGE}/core/{folder}/{name}.c'],
+                      extra_compile_args=['-O3', '-Wno-psabi'], optional=True)
+            for folder, name in (('layer', 'distances'), ('deciding', 'decisions'))]
 
 # What `proemlc paper` needs.
 EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']

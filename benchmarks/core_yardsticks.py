@@ -75,6 +75,12 @@ class Subject:
         hidden = self.gemv(1.0, self.W, self.X[next(self.turn)])
         self.gemv(1.0, self.beta, hidden, trans=1)
 
+    def bare_products_and_gain(self) -> None:
+        """What novelty needs on top: M h, for the leverage."""
+        hidden = self.gemv(1.0, self.W, self.X[next(self.turn)])
+        self.gemv(1.0, self.beta, hidden, trans=1)
+        self.symv(1.0, self.M, hidden, lower=1)
+
     def classify(self) -> None:
         self.model.classify(self.X[next(self.turn)])
 

@@ -53,14 +53,16 @@ class Classification(NamedTuple):
         chosen[columns] = True
         values = self.probabilities if self.by_probability else self.scores
         explained = explain(values, chosen, threshold)
-        found = self._replace(labels=tuple([self.names[column] for column in columns]),
-                              threshold=explained.threshold)
+        scores, probabilities = self.scores, self.probabilities
         if self.by_probability:
-            return found._replace(probabilities=explained.values)
-        # Only where float32 cannot tell equal scores apart is one of them moved.
-        moved = explained.values != values.astype(np.float32)
-        return (found._replace(scores=np.where(moved, explained.values, values))
-                if moved.any() else found)
+            probabilities = explained.values
+        else:
+            # Only where float32 cannot tell equal scores apart is one of them moved.
+            moved = explained.values != values.astype(np.float32)
+            scores = np.where(moved, explained.values, values) if moved.any() else scores
+        return Classification(tuple([self.names[column] for column in columns]), scores,
+                              self.novelty, self.names, explained.threshold, self.at_least,
+                              probabilities, self.by_probability)
 
 
 def classify(learner: Learner, sample: CachedSample) -> Classification:

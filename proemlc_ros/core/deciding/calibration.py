@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.core.deciding.compiled import compiled
 from proemlc_ros.core.solving.blas import Array
 
 Mask = npt.NDArray[np.bool_]
@@ -73,6 +74,10 @@ class Calibration(NamedTuple):
 
         A score of -inf, of a label that no sample has shown, becomes 0.
         """
+        if compiled is not None and scores.ndim == 1 and scores.dtype == np.float64:
+            chances: Array = np.empty(len(scores))
+            compiled.logistic(scores, self.slopes, self.offsets, chances)
+            return chances
         # The logistic function by way of tanh, which takes infinite numbers quietly.
         answer: Array = np.multiply(scores, 0.5 * self.slopes, dtype=np.float64)
         answer += 0.5 * self.offsets

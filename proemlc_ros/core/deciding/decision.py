@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.deciding.calibration import Calibration, LeftOut, Mask, fit_calibration
+from proemlc_ros.core.deciding.compiled import compiled
 from proemlc_ros.core.deciding.expected_f1 import best_set, best_sets
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.thresholds import best_choice, decide
@@ -20,7 +21,8 @@ BY_PROBABILITY = ('expected_f1', 'probable')
 EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
-_LOSS, _EARLY_LOSS = 0.07, 0.2
+# Share of the expected F1 that fewer errors may cost, at last and in the beginning.
+_LOSS, _EARLY_LOSS = 0.07, 0.9
 # An input known less than this share of what learnt samples are is unlike them.
 _UNUSUAL = 0.5
 # Samples without labels are an exception where they are rarer than this share of what independent
@@ -51,9 +53,14 @@ class Decision(NamedTuple):
         return self.rule in BY_PROBABILITY
 
     @property
+    def _follows_familiarity(self) -> bool:
+        # Several times as fast as any(), with each prediction.
+        return bool(np.count_nonzero(self.calibration.uncontrasted))
+
+    @property
     def needs_familiarity(self) -> bool:
         """Whether a prediction depends on how familiar the input is."""
-        return self.by_probability and bool(self.calibration.uncontrasted.any())
+        return self.by_probability and self._follows_familiarity
 
     def probabilities(self, scores: Array, known: Array | float | None = None) -> Array:
         """Return the probabilities for scores (labels,) or (n, labels).
@@ -61,7 +68,7 @@ class Decision(NamedTuple):
         known: how well known the input is; None: not asked for, as needs_familiarity says.
         """
         found = self.calibration.probabilities(scores)
-        if known is not None and self.calibration.uncontrasted.any():
+        if known is not None and self._follows_familiarity:
             found = self.calibration.with_familiarity(found, known)
         return found
 
@@ -81,11 +88,10 @@ class Decision(NamedTuple):
 
         known: how well known the inputs are, by their leverage.
         """
-        best = (probabilities.max(axis=-1) if probabilities.shape[-1]
-                else np.zeros(probabilities.shape[:-1]))
+        best = probabilities.max(axis=-1, initial=0.0)
         explained = 1.0 - (1.0 - best) * (1.0 - self.empty)
         usual = _UNUSUAL * max(self.calibration.usual, 1e-9)
-        novelty: Array = 1.0 - explained * np.minimum(np.divide(known, usual), 1.0)
+        novelty: Array = 1.0 - explained * np.minimum(known / usual, 1.0)
         return novelty
 
     def columns(self, scores: Array, probabilities: Array) -> list[int]:
@@ -162,9 +168,11 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
 def _tolerance(samples: float) -> float:
     """Return which share of the expected F1 may be lost to fewer errors.
 
-    Probabilities learnt from a few samples are not worth naming many labels for.
+    Probabilities learnt from a few samples are not worth naming more labels for than the best one
+    and those likelier than not.
     """
-    return _LOSS + _EARLY_LOSS * _HALF_TRUSTED / (samples + _HALF_TRUSTED)
+    early = _HALF_TRUSTED / (samples + _HALF_TRUSTED)
+    return _LOSS + (_EARLY_LOSS - _LOSS) * early * early
 
 
 def _weight_of_empty(calibration: Calibration, scores: Array, evidence: LeftOut) -> float:
@@ -196,6 +204,13 @@ def explain(values: Array, chosen: Mask, threshold: float) -> Explained:
         threshold: to be named if it tells them from the others.
     """
     shown: Array = values.astype(np.float32)
+    if compiled is not None:
+        return Explained(shown, compiled.explain(shown, chosen, threshold))
+    return _explain(shown, chosen, threshold)
+
+
+def _explain(shown: Array, chosen: Mask, threshold: float) -> Explained:
+    """Do the same in NumPy, for float32."""
     level = np.float32(threshold)
     least = shown[chosen].min(initial=np.inf)
     most = shown[~chosen].max(initial=-np.inf)

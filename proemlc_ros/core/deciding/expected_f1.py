@@ -10,11 +10,10 @@ labels: a few nodes of Gauss and Legendre give it for every k at once.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
+from proemlc_ros.core.deciding.compiled import compiled
 from proemlc_ros.core.solving.blas import Array
 
 _NODES = 10
@@ -22,6 +21,8 @@ _NODES = 10
 CANDIDATES = 48
 _LEAST = 0.004
 _SURE = 1e-12
+# Relative difference below which two expected gains count as equal.
+_SAME = 1e-12
 
 Mask = npt.NDArray[np.bool_]
 
@@ -49,38 +50,31 @@ def best_set(probabilities: Array, empty: float, exclusive: bool = False,
         tolerance: of all sizes that lose at most this share of the best F1, the one with the
             fewest expected errors is taken: that nearest to the labels likelier than not.
     """
-    order = (-probabilities).argsort(kind='stable')[:CANDIDATES]
-    ranked = probabilities[order]
-    ranked = ranked[:max(1, np.count_nonzero(ranked >= _LEAST))]
-    if not len(ranked) or ranked[0] <= 0.0:
-        return []
-    if exclusive:
-        gains = _exclusive_gains(ranked[np.newaxis])[0]
-        nothing = 1.0
+    columns: list[int]
+    if compiled is not None:
+        columns = compiled.best_set(np.ascontiguousarray(probabilities), empty, exclusive,
+                                    tolerance)
     else:
-        shares = ranked[:, np.newaxis]
-        factors = 1.0 - shares * _BELOW
-        rest = max(float(probabilities.sum() - ranked.sum()), 0.0)
-        product = np.multiply.reduce(factors) * np.exp(-rest * _BELOW)
-        gains = (np.add.accumulate(shares / factors) * _POWERS[:len(ranked)]) @ product
-        nothing = float(np.multiply.reduce(1.0 - ranked)) * math.exp(-rest)
-    good = gains >= (1.0 - tolerance) * gains.max()
-    likely = int(np.count_nonzero(ranked > 0.5)) - 1
-    best = min(max(int(good.argmax()), likely), len(good) - 1 - int(good[::-1].argmax()))
-    if gains[best] < empty * nothing:
-        return []
-    columns: list[int] = order[:best + 1].tolist()
-    if best + 1 == CANDIDATES:
-        # More labels than were tried: those that are likelier than not belong to them.
-        columns += [column for column in (probabilities > 0.5).nonzero()[0].tolist()
-                    if column not in columns]
+        chosen = plain_sets(probabilities[np.newaxis], empty, exclusive, tolerance)[0]
+        order = (-probabilities).argsort(kind='stable')
+        columns = order[chosen[order]].tolist()
     return columns
 
 
 def best_sets(probabilities: Array, empty: float, exclusive: bool = False,
               tolerance: float = 0.0) -> Mask:
     """Do the same for rows (n, labels); return which labels are predicted."""
-    labels = probabilities.shape[1]
+    if compiled is None:
+        return plain_sets(probabilities, empty, exclusive, tolerance)
+    chosen: Mask = np.empty(probabilities.shape, dtype=bool)
+    compiled.best_sets(np.ascontiguousarray(probabilities), empty, exclusive, tolerance, chosen)
+    return chosen
+
+
+def plain_sets(probabilities: Array, empty: float, exclusive: bool, tolerance: float) -> Mask:
+    """Do the same in NumPy."""
+    if not probabilities.shape[1]:
+        return np.zeros(probabilities.shape, dtype=bool)
     order = np.argsort(-probabilities, axis=1, kind='stable')[:, :CANDIDATES]
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ranked[:, 1:][ranked[:, 1:] < _LEAST] = 0.0
@@ -89,18 +83,18 @@ def best_sets(probabilities: Array, empty: float, exclusive: bool = False,
     else:
         gains, nothing = _expected_gains(ranked, np.maximum(
             probabilities.sum(axis=1) - ranked.sum(axis=1), 0.0))
-    most = gains.max(axis=1)
-    good = gains >= (1.0 - tolerance) * most[:, np.newaxis]
+    enough = (1.0 - tolerance) * (1.0 - _SAME) * gains.max(axis=1)
+    good = gains >= enough[:, np.newaxis]
     likely = (ranked > 0.5).sum(axis=1) - 1
     last = good.shape[1] - 1 - good[:, ::-1].argmax(axis=1)
     best = np.minimum(np.maximum(good.argmax(axis=1), likely), last)
-    gain = gains[np.arange(len(gains)), best]
+    gain = (1.0 + _SAME) * gains[np.arange(len(gains)), best]
     sizes = np.where((ranked[:, 0] > 0.0) & (gain >= empty * nothing), best + 1, 0)
     chosen = np.zeros(probabilities.shape, dtype=bool)
     np.put_along_axis(chosen, order, np.arange(ranked.shape[1]) < sizes[:, np.newaxis], axis=1)
-    if labels > CANDIDATES:
-        full = sizes == CANDIDATES
-        chosen[full] |= probabilities[full] > 0.5
+    # More labels than were tried: those that are likelier than not belong to them.
+    full = sizes == CANDIDATES
+    chosen[full] |= probabilities[full] > 0.5
     return chosen
 
 
