@@ -20,6 +20,7 @@ from proemlc_ros.features.colour import ColourHistogram
 from proemlc_ros.features.extractor import Vector, parameter
 from proemlc_ros.features.image_extractor import ImageExtractor, white_level_of
 from proemlc_ros.features.network import Network, open_network
+from proemlc_ros.features.resizing import resized_by_area
 
 # Parameters that change the speed, not the values.
 NOT_IN_IDENTITY = ('threads', 'batch_threads', 'engine')
@@ -159,9 +160,8 @@ class OnnxEmbedding(ImageExtractor):
     def _resized(self, image: NDArray[Any]) -> ResizedImage:
         shape = self.network.image.shape
         rows, columns = shape[2:] if shape[1] in (1, 3) else shape[1:3]
-        small = cv2.resize(
-            self._bounded(image), (columns or self.input_size, rows or self.input_size),
-            interpolation=cv2.INTER_AREA)
+        small = resized_by_area(
+            self._bounded(image), rows or self.input_size, columns or self.input_size)
         return ResizedImage(small, white_level_of(image, self.white_level))
 
     def _as_input(self, image: ResizedImage) -> NDArray[Any]:
