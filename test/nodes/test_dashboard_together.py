@@ -9,7 +9,7 @@ import statistics
 from urllib.parse import urlsplit
 
 import pytest
-from dashboard_stand import DEADLINE, Page, check_with_axe, wait_until
+from dashboard_stand import DEADLINE, Page, wait_until
 from proemlc_ros.srv import Annotate, RenameLabel
 
 aiohttp = pytest.importorskip('aiohttp')
@@ -103,8 +103,8 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     with page.message('Learnt: cup'):
         page.page.click('#teach')
     page.expect('#figures', ' 2 samples')
-    page.expect('#activity', 'taught cup.*taught cup')
-    assert page.page.locator('#activity li').count() == 2
+    page.expect('#activity', 'taught cup, 2 times')  # the second one once, though sent twice
+    assert page.page.locator('#activity li').count() == 1
 
     assert dashboard.stop(signal.SIGTERM, DEADLINE) == 0
     page.expect('#connection', 'not reachable')
@@ -182,23 +182,3 @@ PRESS_AND_WAIT = """async () => {
   }
   return [acknowledged, changed];
 }"""
-
-
-def test_no_serious_violation_of_accessibility(browser, stand, axe):
-    address = stand.start_dashboard()[1]
-    for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
-        page = Page(browser, address, color_scheme=scheme,
-                    viewport={'width': width, 'height': 900}, bypass_csp=True).ready()
-        page.teach(f'cup {scheme} {width}')
-        page.page.click('#hold')
-        page.page.locator('.label-row').first.click()
-        page.page.click('#diagnostics-title')
-        page.page.add_script_tag(path=axe)
-        check_with_axe(page, f'{scheme} {width}')
-        page.page.keyboard.press('?')  # On a phone the button is hidden.
-        check_with_axe(page, f'{scheme} {width} help')
-        page.page.keyboard.press('Escape')
-        page.page.click('#open-gallery')
-        page.page.locator('#gallery .sample').first.wait_for()
-        check_with_axe(page, f'{scheme} {width} gallery')
-        page.close()

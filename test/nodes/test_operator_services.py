@@ -21,8 +21,9 @@ from rclpy.executors import SingleThreadedExecutor
 
 from proemlc_ros.classifier.records import WHOLE, Annotation, Region
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
-from proemlc_ros.nodes import operator_services
+from proemlc_ros.nodes import classifier_client
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.operator.classifier_view import Connection
 
 
@@ -57,10 +58,10 @@ def node(ros):
 
 @pytest.fixture
 def services(node, monkeypatch):
-    monkeypatch.setattr(operator_services, 'TIMEOUT', 1.0)
+    monkeypatch.setattr(classifier_client, 'TIMEOUT', 1.0)
     view = SimpleNamespace(connection=lambda now: Connection.LIVE, learnt=[])
     view.on_learnt = lambda annotation, published: view.learnt.append(annotation)
-    services = operator_services.OperatorServices(node, '/proemlc', view)
+    services = OperatorServices(node, '/proemlc', view)
     services.view = view
     return services
 
@@ -107,7 +108,7 @@ def test_a_box_waits_for_the_feature_node(node, services, ros):
 
 
 def test_a_box_that_nobody_takes_is_said_to_be_lost(node, services, monkeypatch):
-    monkeypatch.setattr(operator_services, 'RETURN_TIMEOUT', 0.0)
+    monkeypatch.setattr(classifier_client, 'RETURN_TIMEOUT', 0.0)
     services.enable_drawing(node, 'features/regions')
     with pytest.raises(ClassifierUnavailableError, match=r'no feature node .*/features/regions'):
         asyncio.run(services.draw(5, Region('', 10.0, 20.0, 4.0, 6.0)))
