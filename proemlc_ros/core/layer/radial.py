@@ -53,6 +53,8 @@ class RadialNeurons(HiddenLayer):
     """
 
     radial: ClassVar[bool] = True
+    # Of the differences whose sum is the distance.
+    power: ClassVar[int] = 1
 
     def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
                  whitener: Array | None = None) -> None:
@@ -155,11 +157,27 @@ class RadialNeurons(HiddenLayer):
         between = near._distances_of(samples)[np.triu_indices(near.neurons, 1)]
         usual = _average(between)
         if provisional and len(centres) < _FEW:
-            apart = min(_average(near.distances(scaling.apply(np.roll(centres, shift, axis=1)))
-                                 .diagonal()) for shift in range(1, _SHIFTS + 1))
+            apart = near._usual_shift(centres)
             usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * apart)
                      / (len(between) + _PRIOR_PAIRS))
         return usual or 1.0
+
+    def _usual_shift(self, samples: Array) -> float:
+        """Return how far samples are from the same values in another order, the nearest one."""
+        apart: Array = np.empty((_SHIFTS, len(samples)))
+        factor = self.scaling.factor ** self.power
+        twice = np.concatenate((samples, samples), axis=1)
+        for shift in range(1, _SHIFTS + 1):
+            start = (-shift) % self.width
+            # Both scaled alike, so that only the factors matter to the difference.
+            moved = twice[:, start:start + self.width] - samples
+            apart[shift - 1] = np.abs(moved, out=moved) ** self.power @ factor
+        factors = self.scaling.row_factors(samples)
+        if factors is not None:
+            apart *= factors ** self.power
+        usual = np.median(apart, axis=1)
+        usual = np.where(usual > 0.0, usual, apart.mean(axis=1))
+        return float(usual.min())
 
     def _make_whitener(self, centres: Rows) -> Array:
         """Return L^-1, given the centres as the samples that they are."""
@@ -171,6 +189,8 @@ class RadialNeurons(HiddenLayer):
 
 class GaussianNeurons(RadialNeurons):
     """Activation 'rbf': the squared Euclidean distance, |z|^2 - 2 zc + |c|^2, by products."""
+
+    power: ClassVar[int] = 2
 
     def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
                  whitener: Array | None = None) -> None:
