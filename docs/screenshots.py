@@ -21,11 +21,14 @@ from proemlc_ros.demo.curriculum import Curriculum
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.demo.run import MODEL_FOLDER, DemoOptions, start_nodes
 
-# name, width, height, colours, whether the picture is held and marked
+# name, width, height, colours, what is shown
 SHOTS = (
-    ('dashboard_light', 1366, 768, 'light', False),
-    ('dashboard_dark', 1366, 768, 'dark', True),
-    ('dashboard_narrow', 390, 844, 'light', True),
+    ('dashboard_light', 1366, 768, 'light', 'live'),
+    ('dashboard_dark', 1366, 768, 'dark', 'held'),
+    ('dashboard_narrow', 390, 844, 'light', 'held'),
+    ('gallery_light', 1366, 768, 'light', 'gallery'),
+    ('gallery_dark', 1366, 768, 'dark', 'gallery'),
+    ('gallery_narrow', 390, 844, 'light', 'gallery'),
 )
 FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage')
@@ -59,7 +62,7 @@ def take(address, folder):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which('chromium') or shutil.which('google-chrome'), args=FLAGS)
-        for name, width, height, colours, held in SHOTS:
+        for name, width, height, colours, what in SHOTS:
             page = browser.new_page(
                 viewport={'width': width, 'height': height}, color_scheme=colours)
             page.goto(address)
@@ -70,17 +73,33 @@ def take(address, folder):
             page.locator('.label-row.seen').first.wait_for(timeout=60_000)
             page.evaluate('scrollTo(0, 0)')
             page.wait_for_timeout(1500)
-            if held:
-                hold_something_seen(page)
-                page.locator('.label-row.seen').first.click()
-                page.locator('.label-row:not(.seen)').first.dblclick()
-                page.evaluate('scrollTo(0, 0)')
-                page.wait_for_timeout(300)
+            {'live': lambda page: None, 'held': hold_and_mark, 'gallery': open_gallery}[what](page)
             classifier = page.text_content('#classifier')
-            page.screenshot(path=folder / f'{name}.jpg', quality=82)
+            page.screenshot(path=folder / f'{name}.jpg', type='jpeg', quality=82)
             page.close()
         browser.close()
     return classifier
+
+
+def open_gallery(page):
+    """Show what was taught, most doubtful first, with a sample chosen."""
+    page.click('#open-gallery')
+    page.select_option('#gallery-order', 'doubtful')
+    page.locator('#gallery .sample').first.wait_for()
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#gallery img')].every(one => one.naturalWidth)")
+    page.locator('#gallery .thumb').first.click()
+    page.evaluate('document.activeElement.blur()')
+    page.wait_for_timeout(300)
+
+
+def hold_and_mark(page):
+    """Hold a picture; mark a label as present and another as absent."""
+    hold_something_seen(page)
+    page.locator('.label-row.seen').first.click()
+    page.locator('.label-row:not(.seen)').first.dblclick()
+    page.evaluate('scrollTo(0, 0)')
+    page.wait_for_timeout(300)
 
 
 def hold_something_seen(page):

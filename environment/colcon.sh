@@ -50,4 +50,5 @@ use_environment() {
   set -u
   export PROEMLC_PREFIX=$workspace/install/proemlc_ros
   PATH=$PROEMLC_PREFIX/lib/proemlc_ros:$PATH
+  keep_bytecode "$workspace/bytecode"
 }

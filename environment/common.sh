@@ -36,6 +36,14 @@ exclusively() {
   ) 9>> "$lock"
 }
 
+# keep_bytecode FOLDER: where Python is told to write no bytecode beside sources, as in many containers, keep it
+# in FOLDER; else each process compiles all that it imports, which takes longer than the start of a node.
+keep_bytecode() {
+  [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || return 0
+  unset PYTHONDONTWRITEBYTECODE
+  export PYTHONPYCACHEPREFIX=${PYTHONPYCACHEPREFIX:-$1}
+}
+
 open_shell() {
   # The user's own start-up file may put other Pythons first, so the path is set after it.
   # shellcheck disable=SC2016  # for the new shell to expand

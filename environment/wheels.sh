@@ -162,4 +162,5 @@ use_environment() {
   # Set here, the wheels need not start Python a second time to set it themselves.
   export LD_LIBRARY_PATH="$venv/lib$libraries" _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
   unset PYTHONPATH PYTHONHOME
+  keep_bytecode "$venv/bytecode"
 }

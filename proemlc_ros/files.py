@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,23 +14,34 @@ _PROBE_BYTES = 64 * 1024
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write text to a file atomically and durably.
+    """Write text to a file atomically and durably; see `replace_bytes`."""
+    replace_bytes(path, text.encode())
 
-    Args:
-        path: the file; an existing one is replaced.
-        text: its whole content.
+
+def replace_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that a crash at any time leaves the old or the new one, whole.
+
+    An existing file keeps its permissions, a new one gets the usual ones.
+
+    Raises:
+        OSError: when it cannot be written; the old file is untouched.
     """
-    temporary = path.with_name(f'.{path.name}.{os.getpid()}.tmp')
+    path = os.path.abspath(path)
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f'.{name}.{secrets.token_hex(4)}.tmp')
     try:
-        with temporary.open('w', encoding='utf-8') as stream:
-            stream.write(text)
+        with open(temporary, 'xb') as stream:
+            stream.write(data)
             stream.flush()
+            with suppress(FileNotFoundError):
+                os.fchmod(stream.fileno(), os.stat(path).st_mode & 0o777)
             os.fsync(stream.fileno())
-        temporary.replace(path)
+        os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
-    sync_folder(path.parent)
+    sync_folder(folder)
 
 
 def write_problem(folder: Path) -> str:
@@ -49,7 +61,7 @@ def write_problem(folder: Path) -> str:
     return ''
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Make the names in a folder durable: new files and renames."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

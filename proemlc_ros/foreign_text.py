@@ -8,7 +8,8 @@ escape sequences that command a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from unicodedata import category
 
 LONGEST_SHOWN = 100
 LONGEST_LINE = 500
@@ -42,8 +43,18 @@ def printable_line(text: str, limit: int = LONGEST_LINE) -> str:
     >>> print(printable_line('two\nlines'))
     two\nlines
     """
-    cut = text if len(text) <= limit else text[:limit] + '…'
-    if cut.isprintable():
-        return cut
-    return ''.join(character if character.isprintable() else repr(character)[1:-1]
-                   for character in cut)
+    return escaped(text if len(text) <= limit else text[:limit] + '…',
+                   lambda character: repr(character)[1:-1])
+
+
+def escaped(text: str, escape: Callable[[str], str]) -> str:
+    r"""Return text in which each character is replaced that is hidden or commands a terminal.
+
+    >>> escaped('cup\x1b[2J', lambda character: '?')
+    'cup?[2J'
+    """
+    if text.isprintable():
+        return text
+    # Spaces other than the plain one are not "printable", but show as what they are.
+    return ''.join(character if character.isprintable() or category(character) == 'Zs'
+                   else escape(character) for character in text)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from proemlc_ros.foreign_text import printable_line, shown
+from proemlc_ros.foreign_text import escaped, printable_line, shown
 
 HOSTILE = ['a\nb', '\x1b[2J', '\u202eabc', '\ud800', 'a' * 10**6, '\x00' * 1000]
 
@@ -26,3 +26,7 @@ def test_plain_text_stays_as_it_is():
 def test_long_text_is_cut():
     assert shown('a' * 101) == repr('a' * 100 + '…')
     assert printable_line('a' * 600) == 'a' * 500 + '…'
+
+
+def test_hidden_characters_are_replaced_and_spaces_of_all_kinds_kept():
+    assert escaped('a\u2028b\x1b[2Jc\u3000d', lambda character: '?') == 'a?b?[2Jc\u3000d'

@@ -86,7 +86,7 @@ class VideoSource:
         self._longest = longest
         if not path.is_file():
             raise DataSetError(f'{path}: there is no such file')
-        self._video = cv2.VideoCapture(str(path))
+        self._video = _capture(str(path))
         self.count = int(self._video.get(cv2.CAP_PROP_FRAME_COUNT))
         if not self._video.isOpened() or self.count < 1 or not self._video.grab():
             raise DataSetError(f'{path}: not a video that OpenCV can read')
@@ -130,15 +130,11 @@ class BagSource:
         self._pictures: list[bytes] = []
         self._times: list[float] = []
         with BagReader(path) as bag:
-            found = [bag.topic(topic)] if topic else bag.of_type(*IMAGE_TYPES)
-            if len(found) != 1 or found[0].type not in IMAGE_TYPES:
-                names = ', '.join(one.name for one in bag.of_type(*IMAGE_TYPES)) or 'none'
-                raise BagError(f'{path}: not one clear topic of images (found: {names}); name '
-                               'it with --topic')
-            self._read(bag, found[0], longest)
+            chosen = image_topic(bag, topic)
+            self._read(bag, chosen, longest)
         self.count = len(self._pictures)
         if not self.count:
-            raise BagError(f'{path}: no picture of {found[0].name} can be read')
+            raise BagError(f'{path}: no picture of {chosen.name} can be read')
         span = self._times[-1] - self._times[0]
         self.rate = (self.count - 1) / span if span > 0 else 0.0
 
@@ -169,6 +165,31 @@ class BagSource:
         return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB), np.uint8)
 
 
+def image_topic(bag: BagReader, name: str = '') -> BagTopic:
+    """Return the topic of a bag whose images are meant.
+
+    Args:
+        bag: the bag.
+        name: of the topic; empty: the only one with images.
+
+    Raises:
+        BagError: there is no such topic, or not one clear one.
+    """
+    images = bag.of_type(*IMAGE_TYPES)
+    names = ', '.join(topic.name for topic in images) or 'none'
+    if name:
+        found = bag.topic(name)
+        if found.type not in IMAGE_TYPES:
+            raise BagError(f'{bag.path}: {name} has {found.type}, not images; topics with '
+                           f'images: {names}')
+        return found
+    if not images:
+        raise BagError(f'{bag.path}: there are no images in it')
+    if len(images) > 1:
+        raise BagError(f'{bag.path}: several topics have images: {names}; choose one with --topic')
+    return images[0]
+
+
 class WebcamSource:
     """A webcam, by number or by device file.
 
@@ -183,10 +204,12 @@ class WebcamSource:
     def __init__(self, device: str, longest: int) -> None:
         self._device = device
         self._longest = longest
-        self._video = cv2.VideoCapture(int(device) if device.isdigit() else device)
+        self._video = _capture(int(device) if device.isdigit() else device)
         if not self._video.isOpened() or not self._video.grab():
-            raise DataSetError(f'camera {device} cannot be opened: is it plugged in, free, and '
-                               'readable by this user (group video)?')
+            found = ', '.join(sorted(map(str, Path('/dev').glob('video*'))))
+            raise DataSetError(
+                f'camera {device} cannot be opened: is it plugged in, free, and readable by this '
+                f'user (group video)? Devices found: {found or "none"}')
 
     def name(self, position: int) -> str:
         """Return the device."""
@@ -199,6 +222,15 @@ class WebcamSource:
             raise DataSetError(f'camera {self._device}: gives no picture')
         rgb = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB), np.uint8)
         return scaled_down(rgb, self._longest)
+
+
+def _capture(source: int | str) -> cv2.VideoCapture:
+    """Open a camera or a video; what OpenCV warns of is said by our own errors."""
+    level = cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    try:
+        return cv2.VideoCapture(source)
+    finally:
+        cv2.utils.logging.setLogLevel(level)
 
 
 def open_source(kind: str, path: str, longest: int, topic: str = '') -> PictureSource:

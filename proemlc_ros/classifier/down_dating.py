@@ -76,5 +76,5 @@ def _require_order_does_not_matter(learner: ProEMLC, history: History, number: i
         raise UnlearnError('the hidden layer was drawn from samples that it is among')
     if options.forgetting < 1.0 and number != max(history.samples, default=0):
         raise UnlearnError('with forgetting, the order of the samples matters')
-    if not all(history.samples[other].complete for other in later):
-        raise UnlearnError('the order of incomplete annotations matters')
+    if learner.approximate_labels:
+        raise UnlearnError('beyond partial_memory the order of incomplete annotations matters')

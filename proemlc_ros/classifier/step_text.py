@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from proemlc_ros.classifier.history import ModelStep
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
@@ -37,10 +38,11 @@ def event_text(event: Event) -> str:
 
 
 def steps_text(steps: Sequence[ModelStep]) -> str:
-    """Return what several steps did."""
-    texts = [step_text(step) for step in steps[:3]]
-    more = len(steps) - len(texts)
-    return ', '.join(texts) + (f' and {more} more' if more > 0 else '')
+    """Return what several steps did, such as "taught 'cup', 30 times" of a burst."""
+    runs = [(text, len(list(same))) for text, same in groupby(map(step_text, steps))]
+    texts = [text + (f', {count} times' if count > 1 else '') for text, count in runs[:3]]
+    more = sum(count for _, count in runs[3:])
+    return '; '.join(texts) + (f' and {more} more' if more else '')
 
 
 def _names(labels: Sequence[str]) -> str:

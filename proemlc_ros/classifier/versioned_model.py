@@ -128,7 +128,9 @@ class VersionedModel:
         return introduced
 
     def learn_block(self, numbers: Sequence[int], annotations: Sequence[Annotation]) -> None:
-        """Learn several annotations at once, without testing; the same result to rounding.
+        """Learn several annotations at once, as one after the other but for rounding.
+
+        What was predicted is not counted. The decision is fitted when it would have been.
 
         Args:
             numbers: of the journal entries.
@@ -141,8 +143,9 @@ class VersionedModel:
             self.learner = self.fitted(self.learner, annotations[0].extractor)
         names = list(self.learner.labels)
         known = set(names)
-        self.learner.learn(np.array([annotation.matched_features for annotation in annotations]),
-                           [accepted_labels(annotation) for annotation in annotations])
+        self.learner.test_then_train(
+            np.array([annotation.matched_features for annotation in annotations]),
+            [accepted_labels(annotation) for annotation in annotations])
         with self._version_lock:
             for number, annotation in zip(numbers, annotations, strict=True):
                 introduced = tuple(name for name in dict.fromkeys(annotation.named)

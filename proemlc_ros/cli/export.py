@@ -10,8 +10,8 @@ from pathlib import Path
 from proemlc_ros.cli.arguments import check_folder_of
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show
-from proemlc_ros.core.storage.container import write_file
 from proemlc_ros.evaluation.onnx_export import export_model, export_with_backbone
+from proemlc_ros.files import replace_bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     made = (export_model(model) if args.backbone is None else
             export_with_backbone(model, args.backbone))
     data = made.SerializeToString()
-    write_file(output, data)
+    replace_bytes(output, data)
     show(f'{output}: {counted(len(model.labels), "label")}, '
          f'{counted(model.samples, "sample")}, from '
          f'{"pictures" if args.backbone else f"vectors of {model.width} values"}; '

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show
-from proemlc_ros.core.storage.container import read_file, write_file
+from proemlc_ros.core.storage.container import read_file
 from proemlc_ros.core.storage.signing import read_key, sign
+from proemlc_ros.files import replace_bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     key = read_key(args.key)
     for path in args.models:
         model = load_model(path)
-        write_file(path, sign(read_file(path), key))
+        replace_bytes(path, sign(read_file(path), key))
         show(f'{path}: signed; {counted(model.samples, "sample")}, '
              f'{counted(len(model.labels), "label")}')
     return 0

@@ -38,18 +38,8 @@ COLOUR_FEATURES = """\
       colour_bins: 16
       reliability: reliable
 """
-# Settings that fit these colours from the first sample on; a hidden layer drawn from the first
-# samples would know the first label only.
-COLOUR_CLASSIFIER = """\
-# Parameters of the classifier of `proemlc teach`, used again the next time.
-/**:
-  ros__parameters:
-    activation: relu
-    scaling: none
-    ridge: 0.1
-"""
-DEFAULT_CLASSIFIER = """\
-# Parameters of the classifier of `proemlc teach`, used again the next time; none: the defaults.
+CLASSIFIER = """\
+# Parameters of the classifier of `proemlc teach`, used again the next time; add your own here.
 /**:
   ros__parameters:
     resume: true
@@ -107,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if kind != 'topic':
             stack.enter_context(own_domain())
-        processes = stack.enter_context(Processes(folder))
+        # The camera of a topic may be on the robot, and this on a laptop.
+        processes = stack.enter_context(Processes(folder, local=kind != 'topic'))
         start(processes, args, kind, path, features)
         processes.wait_for_interrupt()
         show('Ending …')
@@ -132,9 +123,10 @@ def check_source(kind: str, path: str, topic: str) -> None:
         DataSetError, BagError: it cannot; the text says why.
     """
     if kind == 'bag':
+        from proemlc_ros.bags.picture_sources import image_topic
         from proemlc_ros.bags.reader import BagReader
         with BagReader(Path(path)) as bag:
-            bag.topic(topic) if topic else None
+            image_topic(bag, topic)
     elif kind in SOURCES:
         from proemlc_ros.bags.picture_sources import open_source
         open_source(kind, path, SIZE)
@@ -178,9 +170,7 @@ def features_file(folder: Path, given: Path | None, topic: str,
                                 f'topic: {topic}\n      type: sensor_msgs/msg/{kind}')
             text = text.replace('reliability: reliable', 'reliability: best_effort')
     kept.write_text(text, encoding='utf-8')
-    (folder / CLASSIFIER_FILE).write_text(
-        COLOUR_CLASSIFIER if 'colour_histogram' in text else DEFAULT_CLASSIFIER,
-        encoding='utf-8')
+    (folder / CLASSIFIER_FILE).write_text(CLASSIFIER, encoding='utf-8')
     return kept
 
 

@@ -32,6 +32,7 @@ from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
 from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import NotReadyError
+from proemlc_ros.files import replace_bytes
 
 # Rows that are predicted together.
 _TOGETHER = 512
@@ -241,7 +242,7 @@ class ModelReader:
         Raises:
             OSError: when the file cannot be written; an older one is untouched.
         """
-        container.write_file(path, self.to_bytes(extra, key))
+        replace_bytes(path, self.to_bytes(extra, key))
 
     def to_bytes(self, extra: dict[str, Any] | None = None, key: bytes | None = None) -> bytes:
         """Return what save() would write."""

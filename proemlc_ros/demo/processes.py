@@ -26,15 +26,20 @@ class Processes:
     Use it in a with statement: whatever happens, no process is left behind.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Begin without any process; `folder` gets the log files."""
+    def __init__(self, folder: Path, local: bool = True) -> None:
+        """Begin without any process.
+
+        Args:
+            folder: gets the log files.
+            local: whether nodes of other machines are left alone, unless the user wants them.
+        """
         self._folder = folder
         self._running: dict[str, subprocess.Popen[str]] = {}
         # Two BLAS libraries with a pool of threads each slow one another down.
-        self._environment = {
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'OPENBLAS_NUM_THREADS': '1',
-            'RCUTILS_COLORIZED_OUTPUT': '0', **os.environ, 'PYTHONUNBUFFERED': '1',
-            'ROS_LOG_DIR': str(folder / 'ros')}
+        self.environment: dict[str, str] = {
+            **({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'} if local else {}),
+            'OPENBLAS_NUM_THREADS': '1', 'RCUTILS_COLORIZED_OUTPUT': '0', **os.environ,
+            'PYTHONUNBUFFERED': '1', 'ROS_LOG_DIR': str(folder / 'ros')}
 
     def __enter__(self) -> Processes:
         """Return itself."""
@@ -53,7 +58,7 @@ class Processes:
             self._running[module] = subprocess.Popen(
                 [sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else log, stderr=log,
-                env=self._environment, text=True,
+                env=self.environment, text=True,
                 # Ctrl-C in the terminal is for the demo, which then ends them in order.
                 start_new_session=True)
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from rclpy.service import Service
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.corrections import Correction
@@ -20,9 +18,10 @@ from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.classifier.reembedding import Embedding
 from proemlc_ros.classifier.review import CorrectedModel, Review
 from proemlc_ros.classifier.validation import distinct
-from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
+from proemlc_ros.errors import NotActiveError
+from proemlc_ros.nodes.answered_services import AnsweredServices, fill, reason
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
-from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.nodes.deferred import DeferredResponse
 from proemlc_ros.nodes.review_messages import (
     history_step_message,
     learnt_sample_message,
@@ -39,11 +38,10 @@ from proemlc_ros.srv import (
     UndoChange,
 )
 
-_QOS = QoSProfile(depth=100)
 _SAMPLES, _STEPS, _MOST = 100, 50, 1000
 
 
-class ReviewServices:
+class ReviewServices(AnsweredServices):
     """Creates the services and answers them.
 
     Args:
@@ -53,28 +51,23 @@ class ReviewServices:
     """
 
     def __init__(self, node: Node, classifier: Classifier, topics: ClassifierTopics) -> None:
-        self._node = node
         self._classifier = classifier
-        self._topics = topics
         self._review = Review(classifier)
-        self._services: list[Service] = [
-            allow_deferred(node.create_service(kind, f'~/{name}', callback, qos_profile=_QOS))
-            for name, kind, callback in (
-                ('list_samples', ListSamples, self._list_samples),
-                ('get_sample', GetSample, self._get_sample),
-                ('change_samples', ChangeSamples, self._change_samples),
-                ('merge_labels', MergeLabels, self._merge_labels),
-                ('undo_change', UndoChange, self._undo),
-                ('redo_change', UndoChange, self._redo),
-                ('list_history', ListHistory, self._list_history),
-                ('list_models', ListModels, self._list_models),
-                ('reembed', Reembed, self._reembed),
-            )]
+        super().__init__(node, topics, (
+            ('list_samples', ListSamples, self._list_samples),
+            ('get_sample', GetSample, self._get_sample),
+            ('change_samples', ChangeSamples, self._change_samples),
+            ('merge_labels', MergeLabels, self._merge_labels),
+            ('undo_change', UndoChange, self._undo),
+            ('redo_change', UndoChange, self._redo),
+            ('list_history', ListHistory, self._list_history),
+            ('list_models', ListModels, self._list_models),
+            ('reembed', Reembed, self._reembed),
+        ))
 
     def destroy(self) -> None:
         """Take the services down."""
-        for service in self._services:
-            self._node.destroy_service(service)
+        super().destroy()
         self._review.close()
 
     # ----- reading -----
@@ -119,15 +112,14 @@ class ReviewServices:
         return self._read(act, response)
 
     def _read(self, act: Callable[[], None], response: Any) -> DeferredResponse:
-        deferred = DeferredResponse()
-
-        def respond(future: Future[None]) -> None:
-            error = future.exception()
-            response.success = error is None
-            response.message = '' if error is None else text_of(error)
-            deferred.resolve(response)
-        self._review.read(act).add_done_callback(respond)
-        return deferred
+        """Answer from the reading thread; what cannot be read is no rejected input."""
+        def answer() -> Any:
+            try:
+                act()
+            except Exception as error:  # Whoever waits must be answered.
+                return fill(response, False, reason(error))
+            return fill(response, True, '')
+        return self._defer(response, self._review.read(answer), lambda answered: answered)
 
     # ----- changes -----
 
@@ -169,26 +161,14 @@ class ReviewServices:
             embedding, request.annotator), counts)
 
     def _respond(self, response: Any, change: Callable[[], Future[CorrectedModel]],
-                 fill: Callable[[CorrectedModel], None] = lambda done: None) -> Any:
+                 complete: Callable[[CorrectedModel], None] = lambda made: None) -> Any:
+        """Answer once a correction is made; `complete` fills further fields."""
         if not self._topics.active:
-            error = NotActiveError()
-            self._topics.reject(error)
-            response.success, response.message = False, text_of(error)
-            return response
-        deferred = DeferredResponse()
+            return self._reject(response, NotActiveError())
 
-        def respond(future: Future[CorrectedModel]) -> None:
-            error = future.exception()
-            if error is not None:
-                self._topics.reject(error)
-                response.message = (text_of(error) if isinstance(error, (ProEMLCError, OSError))
-                                    else f'internal error: {error!r}')
-            else:
-                done = future.result()
-                for event in done.events:
-                    self._topics.publish_event(event)
-                response.success, response.message = done.error is None, done.message
-                fill(done)
-            deferred.resolve(response)
-        change().add_done_callback(respond)
-        return deferred
+        def done(made: CorrectedModel) -> Any:
+            for event in made.events:
+                self._topics.publish_event(event)
+            complete(made)
+            return fill(response, made.error is None, made.message)
+        return self._defer(response, change(), done)

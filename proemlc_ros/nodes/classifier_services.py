@@ -8,8 +8,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from rclpy.service import Service
 from std_srvs.srv import Trigger
 
 from proemlc_ros.classifier.classifier import Classifier
@@ -17,16 +15,14 @@ from proemlc_ros.classifier.records import Learnt, ModelChange
 from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
 from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
+from proemlc_ros.nodes.answered_services import AnsweredServices, fill
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
-from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.nodes.deferred import DeferredResponse
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 
-# Requests and responses that wait on either side; rclpy's default of 10 loses those of a burst.
-_QOS = QoSProfile(depth=1000)
 
-
-class ClassifierServices:
+class ClassifierServices(AnsweredServices):
     """Creates the services and answers them.
 
     Args:
@@ -36,28 +32,19 @@ class ClassifierServices:
     """
 
     def __init__(self, node: Node, classifier: Classifier, topics: ClassifierTopics) -> None:
-        self._node = node
         self._classifier = classifier
-        self._topics = topics
         self._factory = RosMessages()
-        self._services: list[Service] = [
-            allow_deferred(node.create_service(kind, f'~/{name}', callback, qos_profile=_QOS))
-            for name, kind, callback in (
-                ('annotate', Annotate, self._annotate),
-                ('undo', Trigger, self._undo),
-                ('reset', Trigger, self._reset),
-                ('renew', Trigger, self._renew),
-                ('rename_label', RenameLabel, self._rename),
-                ('remove_label', RemoveLabel, self._remove),
-                ('save_model', SaveModel, self._save),
-                ('load_model', LoadModel, self._load),
-                ('predict', Predict, self._predict),
-            )]
-
-    def destroy(self) -> None:
-        """Take the services down."""
-        for service in self._services:
-            self._node.destroy_service(service)
+        super().__init__(node, topics, (
+            ('annotate', Annotate, self._annotate),
+            ('undo', Trigger, self._undo),
+            ('reset', Trigger, self._reset),
+            ('renew', Trigger, self._renew),
+            ('rename_label', RenameLabel, self._rename),
+            ('remove_label', RemoveLabel, self._remove),
+            ('save_model', SaveModel, self._save),
+            ('load_model', LoadModel, self._load),
+            ('predict', Predict, self._predict),
+        ))
 
     def _annotate(self, request: Any, response: Any) -> Any:
         if not self._topics.active:
@@ -71,10 +58,10 @@ class ClassifierServices:
                 learnt: Learnt | ClientRequest = future.result()
                 response.label_set_version = learnt.version
                 response.entry = learnt.number if isinstance(learnt, Learnt) else 0
-                deferred.resolve(_fill(response, True, learnt.message))
+                deferred.resolve(fill(response, True, learnt.message))
             else:
                 response.label_set_version = self._classifier.durable.model.version
-                deferred.resolve(_fill(response, False, text_of(error)))
+                deferred.resolve(fill(response, False, text_of(error)))
         annotation = annotation_of(request.annotation)
         future: Future[Any] = (
             self._classifier.annotate_once(annotation, request.request_id)
@@ -92,7 +79,7 @@ class ClassifierServices:
             return self._reject(response, error)
         response.prediction = prediction_message(
             self._factory, request.features.header, vector, prediction)
-        return _fill(response, True, '')
+        return fill(response, True, '')
 
     def _undo(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.undo())
@@ -120,38 +107,10 @@ class ClassifierServices:
         return self._respond(response, self._classifier.load(
             request.file_name, request.annotator))
 
-    def _reject(self, response: Any, error: ProEMLCError) -> Any:
-        self._topics.reject(error)
-        return _fill(response, False, text_of(error))
-
     def _respond(self, response: Any, change: Future[ModelChange]) -> DeferredResponse:
         """Answer once a change is made, behind the annotations that came before."""
-        deferred = DeferredResponse()
-
-        def respond(future: Future[ModelChange]) -> None:
-            error = future.exception()
-            if error is not None:
-                self._topics.reject(error)
-                deferred.resolve(_fill(response, False, _reason(error)))
-                return
-            change = future.result()
-            if change.event is not None:
-                self._topics.publish_event(change.event)
-            deferred.resolve(_fill(response, True, change.message))
-        change.add_done_callback(respond)
-        return deferred
-
-
-def _fill(response: Any, success: bool, message: str) -> Any:
-    response.success = success
-    response.message = message
-    return response
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, OSError):
-        return (f'cannot write {error.filename}: {error.strerror}; check the disk for space and '
-                'the folder for write permission')
-    if isinstance(error, ProEMLCError):
-        return text_of(error)
-    return f'internal error: {error!r}'
+        def done(made: ModelChange) -> Any:
+            if made.event is not None:
+                self._topics.publish_event(made.event)
+            return fill(response, True, made.message)
+        return self._defer(response, change, done)

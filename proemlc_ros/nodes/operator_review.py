@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rclpy.client import Client
-from rclpy.node import Node
 
 from proemlc_ros.errors import OperatorRequestError
+from proemlc_ros.nodes.classifier_client import ClassifierClient
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.review import (
     ORDERS,
@@ -38,18 +37,12 @@ class OperatorReview:
     """Calls the services; see operator.review for what each does.
 
     Args:
-        node: to call with; spun in another thread.
-        classifier: name of the classifier node.
-        call: calls a service and waits for its answer.
+        classifier: calls them.
     """
 
-    def __init__(self, node: Node, classifier: str,
-                 call: Callable[[Client, Any], Awaitable[Any]]) -> None:
-        self._call = call
-
-        def client(kind: type, name: str) -> Client:
-            return node.create_client(kind, f'{classifier}/{name}')
-
+    def __init__(self, classifier: ClassifierClient) -> None:
+        self._classifier = classifier
+        client = classifier.of
         self._samples = client(ListSamples, 'list_samples')
         self._sample = client(GetSample, 'get_sample')
         self._change = client(ChangeSamples, 'change_samples')
@@ -71,7 +64,7 @@ class OperatorReview:
 
     async def picture(self, number: int) -> bytes | None:
         """Return the picture of a sample as a JPEG; None where there is none."""
-        response = await self._call(self._sample, GetSample.Request(sample=number))
+        response = await self._classifier.call(self._sample, GetSample.Request(sample=number))
         if not response.success or response.format != 'jpeg':
             return None
         return bytes(response.picture)
@@ -79,17 +72,17 @@ class OperatorReview:
     async def change_samples(self, who: str, numbers: list[int], labels: tuple[str, ...],
                              remove: bool) -> ActionResult:
         """Give samples other labels, or delete them."""
-        return await self._act(self._change, ChangeSamples.Request(
+        return await self._classifier.act(self._change, ChangeSamples.Request(
             samples=numbers, labels=list(labels), remove=remove, annotator=who))
 
     async def merge_labels(self, who: str, label: str, into: str) -> ActionResult:
         """Make one label part of another."""
-        return await self._act(
+        return await self._classifier.act(
             self._merge, MergeLabels.Request(label=label, into=into, annotator=who))
 
     async def turn(self, who: str, undo: bool, steps: list[int], mine: bool) -> ActionResult:
         """Undo steps, or make them again; only if these are the next ones."""
-        return await self._act(self._undo if undo else self._redo, UndoChange.Request(
+        return await self._classifier.act(self._undo if undo else self._redo, UndoChange.Request(
             steps=steps, mine=mine, annotator=who))
 
     async def history(self, who: str, mine: bool, offset: int, limit: int) -> HistoryList:
@@ -107,15 +100,11 @@ class OperatorReview:
 
     async def reembed(self, who: str, sensors_file: str) -> ActionResult:
         """Make all features again from the kept pictures, with another extractor."""
-        return await self._act(
+        return await self._classifier.act(
             self._reembed, Reembed.Request(sensors_file=sensors_file, annotator=who))
 
-    async def _act(self, client: Client, request: Any) -> ActionResult:
-        response = await self._call(client, request)
-        return ActionResult(response.success, response.message)
-
     async def _read(self, client: Client, request: Any) -> Any:
-        response = await self._call(client, request)
+        response = await self._classifier.call(client, request)
         if not response.success:
             raise OperatorRequestError(response.message)
         return response

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -30,10 +27,11 @@ from proemlc_ros.conversions import (
 )
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.msg import RegionArray
+from proemlc_ros.nodes.classifier_client import ClassifierClient, wait_for_answer
 from proemlc_ros.nodes.operator_review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
-from proemlc_ros.operator.classifier_view import ClassifierView, Connection
+from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.srv import (
     Annotate,
     ControlSource,
@@ -43,13 +41,6 @@ from proemlc_ros.srv import (
     RenameLabel,
     SaveModel,
 )
-
-# Seconds to wait for an answer; saving a large model to a slow card takes the longest.
-TIMEOUT = 30.0
-# Seconds between checks of whether the classifier is still there.
-CHECK_PERIOD = 0.25
-# Seconds that a restart may take before an annotation without an answer is given up.
-RETURN_TIMEOUT = 10.0
 
 
 class OperatorServices:
@@ -65,10 +56,8 @@ class OperatorServices:
         self._view = view
         self._messages = RosMessages()
         self._regions: Any = None
-
-        def client(kind: type, name: str) -> Client:
-            return node.create_client(kind, f'{classifier}/{name}')
-
+        self._classifier = ClassifierClient(node, classifier, view)
+        client = self._classifier.of
         self._annotate = client(Annotate, 'annotate')
         self._undo = client(Trigger, 'undo')
         self._rename = client(RenameLabel, 'rename_label')
@@ -77,7 +66,7 @@ class OperatorServices:
         self._load = client(LoadModel, 'load_model')
         self._predict = client(Predict, 'predict')
         self._source = node.create_client(ControlSource, 'source/control')
-        self.review = OperatorReview(node, classifier, self._call)
+        self.review = OperatorReview(self._classifier)
 
     @property
     def ready(self) -> bool:
@@ -89,12 +78,12 @@ class OperatorServices:
         message = annotation_message(self._messages, annotation)
         request = Annotate.Request(annotation=message, request_id=request_id or str(uuid4()))
         try:
-            response = await self._call(self._annotate, request)
+            response = await self._classifier.call(self._annotate, request)
         except NoAnswerError:
-            if not await self._comes_back():
+            if not await self._classifier.comes_back(self._annotate):
                 raise
             # The same id: it is learnt once, whatever became of the first request.
-            response = await self._call(self._annotate, request)
+            response = await self._classifier.call(self._annotate, request)
         if response.success:
             self._view.on_learnt(annotation, published=False)
         return ActionResult(response.success, response.message)
@@ -116,12 +105,12 @@ class OperatorServices:
 
     async def save(self, who: str, file_name: str, keep_existing: bool = False) -> ActionResult:
         """Write the model to a file."""
-        response = await self._call(self._save, SaveModel.Request(
+        result = await self._classifier.act(self._save, SaveModel.Request(
             file_name=file_name, keep_existing=keep_existing))
-        if response.success:
+        if result.done:
             # Saving does not change the model, so the classifier publishes no event.
             self._view.note(who, 'saved the model')
-        return ActionResult(response.success, response.message)
+        return result
 
     async def load(self, who: str, file_name: str) -> ActionResult:
         """Replace the model by that of a file."""
@@ -148,7 +137,7 @@ class OperatorServices:
             return None
         request = Predict.Request(features=feature_vector_message(self._messages, vector))
         try:
-            response = await self._call(self._predict, request)
+            response = await self._classifier.call(self._predict, request)
         except ClassifierUnavailableError:
             return None
         return stamped_prediction_of(response.prediction) if response.success else None
@@ -158,7 +147,7 @@ class OperatorServices:
         """Control the source of the pictures, which answers also without a classifier."""
         if not self._source.service_is_ready():
             raise ClassifierUnavailableError('the source of the pictures does not answer')
-        response = await self._wait(self._source, ControlSource.Request(
+        response = await wait_for_answer(self._source, ControlSource.Request(
             command=command, position=min(position, 2**32 - 1), things=list(things)),
             lambda: True)
         return ActionResult(response.success, response.message)
@@ -168,61 +157,10 @@ class OperatorServices:
         """Call a service whose effect the classifier publishes to everybody."""
         self._view.expect(kind, who)
         try:
-            response = await self._call(client, request)
+            result = await self._classifier.act(client, request)
         except ClassifierUnavailableError:
             self._view.expect(kind, '')
             raise
-        if not response.success:
+        if not result.done:
             self._view.expect(kind, '')
-        return ActionResult(response.success, response.message)
-
-    async def _call(self, client: Client, request: Any) -> Any:
-        """Call a service and wait for its answer.
-
-        Raises:
-            ClassifierUnavailableError: the classifier is not there.
-            NoAnswerError: no answer came.
-        """
-        name = client.srv_name.rpartition('/')[0]
-        # After a crash DDS offers the services for some 20 s more; silence shows it earlier.
-        if not client.service_is_ready() or not self._alive():
-            raise ClassifierUnavailableError(
-                f'the classifier {name} does not answer; nothing was sent')
-        return await self._wait(client, request, self._alive)
-
-    async def _wait(self, client: Client, request: Any, alive: Callable[[], bool]) -> Any:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Any] = loop.create_future()
-        future = client.call_async(request)
-        future.add_done_callback(
-            lambda done: loop.call_soon_threadsafe(_hand_over, done, answer))
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline and alive():
-            await asyncio.wait([answer], timeout=CHECK_PERIOD)
-            if answer.done():
-                return answer.result()
-        client.remove_pending_request(future)
-        raise NoAnswerError(
-            f'the node {client.srv_name.rpartition("/")[0]} went away before it answered; '
-            'the number of samples shows whether it was done')
-
-    async def _comes_back(self) -> bool:
-        """Wait for a classifier that went away, and tell whether it is there again."""
-        deadline = time.monotonic() + RETURN_TIMEOUT
-        while not (self.ready and self._alive()):
-            if time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(CHECK_PERIOD)
-        return True
-
-    def _alive(self) -> bool:
-        return self._view.connection(time.monotonic()) is Connection.LIVE
-
-
-def _hand_over(done: Any, answer: asyncio.Future[Any]) -> None:
-    if answer.done():
-        return
-    if done.exception() is not None:
-        answer.set_exception(done.exception())
-    else:
-        answer.set_result(done.result())
+        return result

@@ -122,6 +122,31 @@ def test_any_sample_can_be_relabelled_and_deleted(bench):
         bench.durable.corrections.correct(Correction(numbers[9], ('cup',)))
 
 
+def test_incomplete_annotations_are_corrected_without_learning_all_again(tmp_path, monkeypatch):
+    bench = Bench(tmp_path / 'model', warmup=6)
+    bench.teach_some(8)
+    numbers = bench.teach(*(annotation(number, NAMES[number % 5], complete=False)
+                            for number in range(8, 16)))
+
+    def refuse(*args):
+        raise AssertionError('everything is learnt again')
+
+    monkeypatch.setattr('proemlc_ros.classifier.corrections.relearn', refuse)
+    corrections = bench.durable.corrections
+    corrections.correct(Correction(numbers[1], ('cup', 'fork'), complete=False))
+    corrections.correct(Correction(numbers[2], ('spoon',)))
+    corrections.correct(Correction(numbers[3], delete=True))
+    corrections.undo()
+    expected = bench.new_learner()
+    for number in range(8):
+        expected.learn(features_of(number), labels_of(number))
+    for number in range(8, 16):
+        names = {9: ('cup', 'fork'), 10: ('spoon',)}.get(number, (NAMES[number % 5],))
+        expected.learn(features_of(number), names, complete=number == 10)
+    bench.assert_equals(expected)
+    bench.directory.close()
+
+
 def test_a_label_that_no_sample_shows_any_more_is_gone(bench):
     bench.teach_some(8)
     wrong, = bench.teach(annotation(8, 'cupp'))

@@ -6,27 +6,19 @@ from __future__ import annotations
 
 import os
 import random
-import select
-import signal
-import struct
-import time
+from functools import partial
 
 import numpy as np
 import pytest
+from kill_harness import Say, open_durable, said_before_kill
 
-from proemlc_ros.bags.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation, Learnt
-from proemlc_ros.classifier.resume import resume
-from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 
 KILLS = 100
 WIDTH = 6
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
-MESSAGES = RosbagsMessages()
 
 
 def new_learner() -> ProEMLC:
@@ -40,14 +32,10 @@ def lesson(number: int) -> Annotation:
 
 
 def open_session(folder) -> DurableModel:
-    directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, max_file_bytes=40_000)
-    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
-    resume(durable)
-    return durable
+    return open_durable(folder, new_learner, max_file_bytes=40_000)
 
 
-def victim(folder, pipe: int, start: int) -> None:
+def victim(folder, say: Say, start: int) -> None:
     """Teach until killed; say the number of each acknowledged lesson."""
     durable = open_session(folder)
     number = start
@@ -55,33 +43,10 @@ def victim(folder, pipe: int, start: int) -> None:
         batch = [lesson(number + offset) for offset in range(1 + number % 3)]
         for annotation, answer in zip(batch, durable.learn(batch)):
             assert isinstance(answer, Learnt), answer
-            os.write(pipe, struct.pack('<q', annotation.stamp))
+            say(annotation.stamp)
         number += len(batch)
         if number % 7 == 0:
             durable.snapshot()
-
-
-def run_victim(folder, start: int, patience: float) -> list[int]:
-    """Let a process teach, kill it, and return what it acknowledged."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reader)
-            victim(folder, writer, start)
-        finally:
-            os._exit(1)
-    os.close(writer)
-    select.select([reader], [], [], 30)  # Not before its first word.
-    time.sleep(patience)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), 'the victim ended by itself'
-    said = b''
-    while chunk := os.read(reader, 65536):
-        said += chunk
-    os.close(reader)
-    return [number for number, in struct.iter_unpack('<q', said[:len(said) // 8 * 8])]
 
 
 @pytest.mark.slow
@@ -91,7 +56,8 @@ def test_nothing_acknowledged_is_lost_or_doubled(tmp_path):
     acknowledged: list[int] = []
     start = 1
     for kill in range(KILLS):
-        acknowledged += run_victim(folder, start, dice.random() * 0.08)
+        acknowledged += said_before_kill(
+            partial(victim, folder, start=start), dice.random() * 0.08)
         # Behind everything that the victim may have written without a word.
         start = max(acknowledged) + 10
         if kill % 4 == 0:

@@ -102,6 +102,23 @@ def test_everything_is_as_it_was(tmp_path, settings, offset):
     bench.directory.close()
 
 
+@pytest.mark.parametrize('settings', [{}, {'activation': 'relu', 'scaling': 'none'}])
+def test_a_resumed_model_decides_as_the_one_that_went_on(tmp_path, settings):
+    bench = Bench(tmp_path / 'model', settings)
+    durable = bench.open()
+    learn(durable, *range(430))
+    model, again = durable.model, bench.open().model
+    np.testing.assert_allclose(again.learner.thresholds, model.learner.thresholds, atol=1e-9)
+    np.testing.assert_allclose(again.learner.probabilities(INPUTS),
+                               model.learner.probabilities(INPUTS), atol=1e-9)
+    assert again.hamming.loss == model.hamming.loss
+    for number in range(430, 460):
+        learn(durable, number)
+        again.learn(number, make_annotation(number))
+    np.testing.assert_allclose(again.learner.thresholds, model.learner.thresholds, atol=1e-9)
+    bench.directory.close()
+
+
 def test_one_rejected_annotation_does_not_reject_its_block(tmp_path):
     bench = Bench(tmp_path / 'model', {'activation': 'relu', 'scaling': 'none'})
     durable = bench.open()

@@ -13,6 +13,7 @@ import pytest
 from proemlc_ros.bags.picture_files import natural_key
 from proemlc_ros.bags.picture_labels import read_picture_labels
 from proemlc_ros.bags.picture_sources import open_source
+from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
 from proemlc_ros.cli.teach import check_port, features_file
 from proemlc_ros.demo.domain import own_domain
@@ -139,6 +140,34 @@ def test_pictures_of_a_bag(shared):
         source = open_source('bag', bag, 320, topic)
         assert source.count == 1 and max(source.read(0).shape) == 320
         assert source.name(0) == '0.0 s'
+
+
+def test_topics_without_images_are_named_before_anything_starts(tmp_path, capsys):
+    make_bag(tmp_path / 'bag', [(np.zeros(4, np.float32), ('cup',))])
+    for words, told in (((), 'there are no images in it'),
+                        (('--topic', '/proemlc/features'), 'FeatureVector, not images'),
+                        (('--topic', '/nowhere'), 'no topic /nowhere')):
+        assert main(['teach', '--bag', str(tmp_path / 'bag'), *words, '--folder',
+                     str(tmp_path / 'teach')]) == 1
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / 'teach').exists()
+
+
+def test_a_camera_is_read_by_its_device_file(tmp_path, capfd):
+    video = tmp_path / 'device.avi'
+    writer = cv2.VideoWriter(str(video), cv2.VideoWriter_fourcc(*'MJPG'), 10, (64, 48))
+    for shade in (40, 80, 120):
+        writer.write(np.full((48, 64, 3), shade, np.uint8))
+    writer.release()
+    source = open_source('camera', str(video), 32)
+    assert (source.count, source.read(0).shape) == (0, (24, 32, 3))
+    source.read(0)
+    with pytest.raises(DataSetError, match='gives no picture'):
+        source.read(0)
+    capfd.readouterr()
+    with pytest.raises(DataSetError, match='camera 93 cannot be opened.*Devices found: '):
+        open_source('camera', '93', 32)
+    assert capfd.readouterr().err == ''  # The library's own warnings are no help.
 
 
 def test_numbers_in_names_are_numbers(tmp_path):

@@ -41,3 +41,12 @@ def test_all_are_ended_and_their_codes_returned(ros_domain_id, tmp_path):
         assert processes.stop() == {'classifier_node': 0}
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+@pytest.mark.parametrize('local, found', [(True, 'LOCALHOST'), (False, None)])
+def test_other_machines_are_left_alone_unless_their_camera_is_wanted(
+        monkeypatch, tmp_path, local, found):
+    monkeypatch.delenv('ROS_AUTOMATIC_DISCOVERY_RANGE', raising=False)
+    assert Processes(tmp_path, local).environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') == found
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')  # the user's own wish
+    assert Processes(tmp_path, local).environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'SUBNET'

@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kill_harness import NodeLives
 
 WIDTH = 12
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
@@ -56,19 +58,7 @@ class KilledNode:
         self.executor.add_node(self.node)
         self.acknowledged: list[int] = []
         self.sent = 0
-        self.lives = 0
-        self.log = folder.parent / 'node.log'
-
-    def start(self) -> subprocess.Popen[bytes]:
-        parameters = {'model_directory': self.folder, 'snapshot_every': 15, 'renewal': 'off',
-                      **SETTINGS}
-        options = [word for name, value in parameters.items()
-                   for word in ('-p', f'{name}:={value}')]
-        self.lives += 1
-        with self.log.open('ab') as log:
-            return subprocess.Popen(
-                [sys.executable, '-m', 'proemlc_ros.nodes.classifier_node', '--ros-args',
-                 *options], stdout=log, stderr=log)
+        self.lives = NodeLives(folder, snapshot_every=15, **SETTINGS)
 
     def request(self, number: int) -> object:
         request = self.service.Request()
@@ -79,11 +69,6 @@ class KilledNode:
 
     def annotate_for(self, seconds: float) -> None:
         """Keep some calls in flight and note what is acknowledged."""
-        deadline = time.monotonic() + 60
-        while self.log.read_text().count('Model directory') < self.lives:
-            if time.monotonic() > deadline:
-                raise SystemExit('the node does not come up')
-            time.sleep(0.02)
         client = self.node.create_client(self.service, '/proemlc/annotate')
         if not client.wait_for_service(60):
             raise SystemExit('the node has no service')
@@ -208,17 +193,14 @@ def run(kills: int, folder: Path, context: object, seed: int = 1) -> str:
     dice = random.Random(seed)
     trial = KilledNode(folder, context)
     for kill in range(kills):
-        process = trial.start()
+        trial.lives.start()
         trial.annotate_for(dice.random() * 0.3)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        trial.lives.kill()
         trial.forget_client()
         DAMAGES[kill % len(DAMAGES)](folder, dice)
-    process = trial.start()
+    trial.lives.start()
     trial.annotate_for(0.1)
-    process.send_signal(signal.SIGINT)
-    code = process.wait(60)
-    assert code == 0, f'exit code {code}'
+    trial.lives.stop()
     trial.node.destroy_node()
     return f'{kills} kills: {check(folder, trial)}'
 
@@ -232,12 +214,8 @@ def main() -> None:
     arguments = parser.parse_args()
     rclpy.init()
     with tempfile.TemporaryDirectory() as scratch:
-        try:
-            print(run(arguments.kills, Path(scratch, 'model'), rclpy.get_default_context(),
-                      arguments.seed))
-        except BaseException:
-            print(Path(scratch, 'node.log').read_text()[-3000:])
-            raise
+        print(run(arguments.kills, Path(scratch, 'model'), rclpy.get_default_context(),
+                  arguments.seed))
 
 
 if __name__ == '__main__':

@@ -130,7 +130,23 @@ def test_model_rename_remove_save_load(page, stand):
     page.page.click('#confirm-go')
     page.expect('#label-count', '^1$')
     page.expect('#activity', 'removed bowl')
+    back_and_forth(page, "removed 'bowl'", '^2$', '^1$')
+    load_a_file(page)
 
+
+def back_and_forth(page, what, before, after):
+    """Undo the last step and make it again, by keys."""
+    page.expect('#undo-next', f'^Undo takes back: {what}')
+    with page.message(f'took back: {what}'):
+        page.page.keyboard.press('u')
+    page.expect('#label-count', before)
+    page.expect('#history-redo-what', what)
+    with page.message(f'made again: {what}'):
+        page.page.keyboard.press('r')
+    page.expect('#label-count', after)
+
+
+def load_a_file(page):
     page.page.click('#load')
     page.page.fill('#file-name', 'nothing_here')
     with page.message('nothing_here'):
@@ -144,25 +160,27 @@ def test_model_rename_remove_save_load(page, stand):
         page.page.click('#confirm-go')
     page.expect('#label-count', '^2$')
     page.expect_names('cup', 'bowl')
+    back_and_forth(page, 'loaded kitchen.npz', '^1$', '^2$')
     page.page.click('#load')
     page.page.click('#file-dialog button[value=cancel]')
 
 
-def skip_queries_without_picture(page):
-    """Skip what was asked before the dashboard found the camera, and nothing else."""
-    pictured = page.page.locator('#queries li.pictured')
-    bare = page.page.locator('#queries li:not(.pictured) .skip-query')
-    while True:
-        pictured.or_(bare).first.wait_for()
-        if pictured.count():
-            return pictured
-        # Already gone where the list was drawn meanwhile.
-        bare.first.evaluate_all('buttons => buttons.forEach(button => button.click())')
+def skip_all(page, cards):
+    """Skip queries one by one, as long as the list has such; each must go, and it alone."""
+    while stamps := cards.evaluate_all('cards => cards.map(card => card.dataset.stamp)'):
+        card = page.page.locator(f'#queries li[data-stamp="{stamps[0]}"]')
+        # Already gone where the model has become sure meanwhile.
+        card.locator('.skip-query').evaluate_all('buttons => buttons.forEach(one => one.click())')
+        card.wait_for(state='detached')
 
 
 def test_queries_are_answered_and_skipped(page, stand):
     page.expect('#query-count', r'\d')
-    skip_queries_without_picture(page).locator('.answer').first.click()
+    pictured = page.page.locator('#queries li.pictured')
+    bare = page.page.locator('#queries li:not(.pictured)')
+    pictured.or_(bare).first.wait_for()
+    skip_all(page, bare)  # What was asked before the dashboard found the camera.
+    pictured.locator('.answer').first.click()
     page.expect('#view-title', 'The robot asks about')
     page.page.wait_for_selector('#camera[data-picture=yes]')
     page.type_label('cup')
@@ -171,16 +189,31 @@ def test_queries_are_answered_and_skipped(page, stand):
     asked = stand.listener.wait_learnt(1)
     assert asked.labels == ('cup',)
     stand.listener.wait_vector(asked.stamp)
+    skip_one_and_answer_another(page, stand)
+
+
+def skip_one_and_answer_another(page, stand):
     show(stand, page, 'CD')
     # A guess at something new, or a question about the one label that there is.
-    guess = page.page.locator('#queries [title="Answer cup"], #queries .yes')
-    older = page.page.locator('#queries li:not(:has([title="Answer cup"], .yes)) .skip-query')
-    while not guess.count():  # Asked before there was a label to guess; the oldest come first.
+    has_guess = ':has([title="Answer cup"], .yes)'
+    older = page.page.locator(f'#queries li:not({has_guess})')
+    guess = page.page.locator(f'#queries li{has_guess}')
+    while not guess.count():
         guess.or_(older).first.wait_for()
-        older.evaluate_all('buttons => buttons.forEach(button => button.click())')
-        page.page.wait_for_timeout(200)
+        skip_all(page, older)  # Asked before there was a label to guess; the oldest come first.
+    stamp = guess.first.get_attribute('data-stamp')
+    guess.first.locator('.skip-query').click()
+    # It stays in its place, without effect, while the pointer is over the list.
+    page.page.wait_for_selector(f'#queries li[data-stamp="{stamp}"][inert]')
+    page.page.mouse.move(2, 2)
+    page.page.locator(f'#queries li[data-stamp="{stamp}"]').wait_for(state='detached')
+    page.page.reload()
+    page.ready()
+    show(stand, page, 'EF')
+    guess.first.wait_for()
+    assert guess.first.get_attribute('data-stamp') != stamp  # Skipped for everybody.
     with page.message('Learnt: cup'):
-        guess.first.click()
+        guess.first.locator('[title="Answer cup"], .yes').first.click()
     assert stand.listener.wait_learnt(2).labels == ('cup',)
 
 

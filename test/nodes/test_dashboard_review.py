@@ -43,6 +43,7 @@ def undo_names_what_it_takes_back(ada, bob, stand):
         bob.row('cup').click()
     stand.listener.wait_learnt(5)
     ada.expect('#undo-next', r"taught 'cup' \(Bob\)")
+    an_earlier_list_takes_nothing_back(ada, bob, stand)
     ada.page.check('#history-mine')
     ada.expect('#undo-next', "^Undo takes back: taught 'bowl'$")
     with ada.message("took back: taught 'bowl'"):
@@ -53,6 +54,32 @@ def undo_names_what_it_takes_back(ada, bob, stand):
     ada.expect('#undo-next', r"taught 'cup' \(Bob\)")
     with ada.message("made again: taught 'bowl'"):
         ada.page.click('#history-redo')
+
+
+def an_earlier_list_takes_nothing_back(ada, bob, stand):
+    """What one person's page says is taken back, or nothing, while another one goes on."""
+    said = ada.page.evaluate(ASK_HISTORY)
+    with bob.message('Learnt: bowl'):
+        bob.row('bowl').click()
+    stand.listener.wait_learnt(6)
+    answer = ada.page.evaluate(ASK_UNDO, said)
+    assert not answer['done'] and 'something else was done meanwhile' in answer['message']
+    ada.expect('#undo-next', r"taught 'bowl' \(Bob\)")
+    with bob.message("took back: taught 'bowl'"):
+        bob.page.keyboard.press('u')
+    ada.expect('#undo-next', r"taught 'cup' \(Bob\)")
+
+
+# What a press of U sends, by a page that has not heard yet of the other person's last step.
+ASK_HISTORY = """async () => {
+  const { ask } = await import('./link.js');
+  const { undo } = await ask('history', { mine: false, offset: 0, limit: 1 });
+  return undo.map((step) => step.number);
+}"""
+ASK_UNDO = """async (steps) => {
+  const { ask } = await import('./link.js');
+  return ask('undo_change', { steps, mine: false });
+}"""
 
 
 def correct_in_the_gallery(page):

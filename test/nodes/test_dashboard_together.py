@@ -4,10 +4,8 @@
 
 import asyncio
 import json
-import shutil
 import signal
 import statistics
-import subprocess
 from urllib.parse import urlsplit
 
 import pytest
@@ -105,8 +103,8 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     with page.message('Learnt: cup'):
         page.page.click('#teach')
     page.expect('#figures', ' 2 samples')
-    page.expect('#activity', 'taught cup.*taught cup')
-    assert page.page.locator('#activity li').count() == 2
+    page.expect('#activity', 'taught cup, 2 times')  # the second one once, though sent twice
+    assert page.page.locator('#activity li').count() == 1
 
     assert dashboard.stop(signal.SIGTERM, DEADLINE) == 0
     page.expect('#connection', 'not reachable')
@@ -184,37 +182,3 @@ PRESS_AND_WAIT = """async () => {
   }
   return [acknowledged, changed];
 }"""
-
-
-def test_no_serious_violation_of_accessibility(browser, stand, tmp_path):
-    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
-    fetched = subprocess.run(
-        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
-         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
-    script = tmp_path / 'node_modules/axe-core/axe.min.js'
-    if not script.exists():
-        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
-    address = stand.start_dashboard()[1]
-    for scheme, width in (('light', 1440), ('dark', 1440), ('light', 390)):
-        page = Page(browser, address, color_scheme=scheme,
-                    viewport={'width': width, 'height': 900}, bypass_csp=True).ready()
-        page.teach(f'cup {scheme} {width}')
-        page.page.click('#hold')
-        page.page.locator('.label-row').first.click()
-        page.page.click('#diagnostics-title')
-        page.page.add_script_tag(path=str(script))
-        check_with_axe(page, f'{scheme} {width}')
-        page.page.keyboard.press('?')  # On a phone the button is hidden.
-        check_with_axe(page, f'{scheme} {width} help')
-        page.page.keyboard.press('Escape')
-        page.page.click('#open-gallery')
-        page.page.locator('#gallery .sample').first.wait_for()
-        check_with_axe(page, f'{scheme} {width} gallery')
-        page.close()
-
-
-def check_with_axe(page, where):
-    found = page.page.evaluate('axe.run()')['violations']
-    serious = [(one['id'], [node['html'][:160] for node in one['nodes']]) for one in found
-               if one['impact'] in ('serious', 'critical')]
-    assert serious == [], f'{where}: {json.dumps(serious, indent=1)}'

@@ -20,8 +20,9 @@ from rclpy.executors import SingleThreadedExecutor
 
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import NoAnswerError
-from proemlc_ros.nodes import operator_services
+from proemlc_ros.nodes import classifier_client
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
+from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.operator.classifier_view import Connection
 
 
@@ -56,10 +57,10 @@ def node(ros):
 
 @pytest.fixture
 def services(node, monkeypatch):
-    monkeypatch.setattr(operator_services, 'TIMEOUT', 1.0)
+    monkeypatch.setattr(classifier_client, 'TIMEOUT', 1.0)
     view = SimpleNamespace(connection=lambda now: Connection.LIVE, learnt=[])
     view.on_learnt = lambda annotation, published: view.learnt.append(annotation)
-    services = operator_services.OperatorServices(node, '/proemlc', view)
+    services = OperatorServices(node, '/proemlc', view)
     services.view = view
     return services
 

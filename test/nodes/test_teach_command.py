@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`proemlc teach`: the first minute, from a folder of pictures to labels taught and predicted."""
 
+import os
 import re
 import signal
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import cv2
@@ -15,11 +17,14 @@ from dashboard_stand import Page, wait_until
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
 from proemlc_ros.demo.tabletop import draw_scene
+from proemlc_ros.features.backbone.store import backbone_folder, default_backbone
 
 pytestmark = pytest.mark.slow
 # Pictures of each thing, and of each second.
 EACH, RATE = 60, 12
 THINGS = ('cup', 'banana', 'plant')
+# Tests have a home of their own, without the networks that the user has installed.
+USERS_DATA = backbone_folder().parents[1]
 
 
 def free_port():
@@ -60,34 +65,81 @@ class Presses:
         self._keyboard.type(name)
 
 
-def test_first_minute_from_a_folder(browser, start_process, tmp_path, measured):
+@pytest.fixture
+def teach_pictures(start_process, tmp_path):
+    """Return a function that starts the command on a folder of pictures, as a user would."""
     write_pictures(tmp_path / 'pictures')
-    port = free_port()
-    command = ('proemlc', 'teach', '--images', tmp_path / 'pictures', '--port', port,
-               '--folder', tmp_path / 'taught', '--rate', RATE, '--hand-made')
-    teach = start_process(*command)
-    address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
+
+    def start(*options, **environment):
+        return start_process('proemlc', 'teach', '--images', tmp_path / 'pictures', '--port',
+                             free_port(), '--folder', tmp_path / 'taught', '--rate', RATE,
+                             *options, environment=environment)
+    return start
+
+
+def test_first_minute_from_a_folder(browser, teach_pictures, tmp_path, measured):
+    teach = teach_pictures('--hand-made')
+    page = open_page(browser, teach)
     teach.wait_for(re.escape(str(tmp_path / 'taught' / 'model')))
-    page = open_page(browser, address)
-    for number, thing in enumerate(THINGS):
-        samples, presses = teach_thing(page, number, thing)
-        measured(f'first minute: {samples} samples of {thing} in its name and {presses} presses')
-        assert samples >= 30 and presses <= 3
+    teach_all(page, measured)
     pause_and_scrub(page)
+    each_part_that_stops_is_named(page, teach)
     assert page.errors == []
     page.close()
     assert teach.stop(signal.SIGINT, timeout=90) == 0
     check_journal(tmp_path / 'taught' / 'model' / 'journal')
-    again = start_process(*command)
-    page = open_page(browser, again.wait_for(r'\APage: +(http\S+)', timeout=90)[1])
+    again = teach_pictures('--hand-made')
+    page = open_page(browser, again)
     page.expect('#label-count', '3')  # the same command goes on with what was taught
     page.expect('#activity', 'taught plant')
+    page.expect('#history-list', "taught 'plant', [0-9]+ times")  # a burst is one step
+    with page.message("took back: taught 'plant', [0-9]+ times"):
+        page.page.keyboard.press('u')
+    page.expect('#label-count', '2')
     page.close()
-    assert again.stop(signal.SIGINT, timeout=90) == 0
+    assert again.stop(signal.SIGTERM, timeout=90) == 0
 
 
-def open_page(browser, address):
+@pytest.mark.skipif(default_backbone() is None, reason='needs a backbone (proemlc backbone)')
+def test_first_minute_with_deep_features(browser, teach_pictures, measured):
+    teach = teach_pictures(XDG_DATA_HOME=str(USERS_DATA))
+    page = open_page(browser, teach)
+    assert 'Using deep features' in teach.output
+    teach_all(page, measured)
+    pause_and_scrub(page)
+    assert page.errors == []
+    page.close()
+    assert teach.stop(signal.SIGINT, timeout=90) == 0
+
+
+def teach_all(page, measured):
+    for number, thing in enumerate(THINGS):
+        samples, presses = teach_thing(page, number, thing)
+        measured(f'first minute: {samples} samples of {thing} in its name and {presses} presses')
+        assert samples >= 30 and presses <= 3
+
+
+def each_part_that_stops_is_named(page, teach):
+    """Stop each node in turn; the page says which part it is, and that it is back."""
+    for node, words in (('source_node', 'camera: no picture for'), ('feature_node', 'features: '),
+                        ('classifier_node', 'classifier|no sign of life|not running')):
+        process = child(teach.process.pid, node)
+        os.kill(process, signal.SIGSTOP)
+        page.expect('#connection', words)
+        os.kill(process, signal.SIGCONT)
+        page.expect('#connection', '^connected')
+
+
+def child(parent, module):
+    """Return the number of a child process by the module that it runs."""
+    numbers = Path(f'/proc/{parent}/task/{parent}/children').read_text().split()
+    return next(int(number) for number in numbers
+                if f'proemlc_ros.nodes.{module}' in Path(f'/proc/{number}/cmdline').read_text())
+
+
+def open_page(browser, teach):
     """Open the page as soon as it is there; the address is printed before the nodes are up."""
+    address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
     place = urlsplit(address)
     wait_until(lambda: accepts(place.hostname, place.port), f'the page at {address}')
     page = Page(browser, address)
@@ -148,15 +200,16 @@ def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_pa
     port = free_port()
     teach = start_process('proemlc', 'teach', '--port', port, '--hand-made', '--folder',
                           tmp_path / 'taught')
-    page = open_page(browser, teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1])
+    page = open_page(browser, teach)
     assert page.names() == []  # nothing was taught beforehand
     things = page.page.locator('#source .things button')
     things.filter(has_text='cup').wait_for()
     page.teach('cup')
     things.filter(has_text='cup').click()
     things.filter(has_text='plant').click()
-    page.page.wait_for_selector('#source button[aria-pressed=true] >> text=plant')
+    pressed = page.page.locator('#source .things button[aria-pressed=true]')
+    wait_until(lambda: pressed.all_inner_texts() == ['plant'], 'the plant alone')
     page.teach('plant')
-    page.expect('#sees', 'plant')
+    page.expect('#sees', '^plant$')
     page.close()
     assert teach.stop(signal.SIGINT, timeout=90) == 0

@@ -227,6 +227,13 @@ def test_help_needs_no_set_up(machine):
     assert machine.steps() == []
 
 
+def test_bytecode_is_kept_away_from_sources_where_it_must_not_be_beside_them(machine):
+    printed = machine.proemlc('run', 'env', PYTHONDONTWRITEBYTECODE='1').stdout
+    assert f'PYTHONPYCACHEPREFIX={machine.checkout}/.venv/bytecode\n' in printed
+    assert 'PYTHONDONTWRITEBYTECODE' not in printed
+    assert 'PYTHONPYCACHEPREFIX' not in machine.proemlc('run', 'env').stdout
+
+
 def test_a_sourced_ros_is_used_with_colcon(machine):
     machine.provide('colcon', (
         '#!/bin/bash\necho "$PWD $*" >> "$CALLS"\n'

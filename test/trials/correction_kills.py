@@ -2,57 +2,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 while samples are relabelled, deleted, undone, made again and taught in bursts.
 
-    python test/trials/correction_kills.py --kills 100
+    python test/trials/correction_kills.py --kills 100 [--node]
 
 After each kill the model directory is opened again. Every acknowledged step must be in the
 journal as it was acknowledged, and the model must equal one that is taught the samples in force.
+With --node the classifier node is killed, and taught by its services; set a ROS_DOMAIN_ID that
+nobody else uses.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import select
-import signal
 import sys
 import tempfile
-import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from proemlc_ros.bags.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kill_harness import NodeLives, Say, open_durable, said_before_kill
+
 from proemlc_ros.bags.stored_journal import StoredJournal
 from proemlc_ros.classifier.corrections import Correction
 from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation, Event, Learnt, Picture
 from proemlc_ros.classifier.requests import ClientRequest
-from proemlc_ros.classifier.resume import resume
-from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
 
 WIDTH = 6
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))
 NAMES = [f'label {number}' for number in range(5)]
-MESSAGES = RosbagsMessages()
+SETTINGS = {'hidden_size': 20, 'seed': 2, 'warmup': 15, 'activation': 'laplacian',
+            'scaling': 'standard', 'ridge': 0.03}
 
 
 def new_learner() -> ProEMLC:
-    return ProEMLC(hidden_size=20, seed=2, warmup=15)
-
-
-def open_model(folder: Path) -> DurableModel:
-    directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, max_file_bytes=200_000)
-    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
-    resume(durable)
-    return durable
+    return ProEMLC(**SETTINGS)
 
 
 class Teacher:
@@ -102,59 +93,43 @@ class Teacher:
         return [(one.number, f'annotation {one.annotation.stamp}') for one in learnt]
 
 
-def victim(folder: Path, pipe: int, seed: int) -> None:
+def victim(folder: Path, say: Say, seed: int) -> None:
     """Teach and correct until killed; say what was acknowledged."""
-    teacher = Teacher(open_model(folder), seed)
+    teacher = Teacher(open_durable(folder, new_learner), seed)
     while True:
         try:
             action, entries = teacher.act()
         except ProEMLCError:
             continue  # Such as a load that others build on.
-        os.write(pipe, (json.dumps([action, entries]) + '\n').encode())
+        say([action, entries])
         if teacher.dice.random() < 0.05:
             teacher.durable.snapshot()
 
 
-def run_victim(folder: Path, seed: int, patience: float) -> list[tuple[str, list]]:
-    """Let a process teach, kill it, and return what it acknowledged."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reader)
-            victim(folder, writer, seed)
-        finally:
-            os._exit(1)
-    os.close(writer)
-    select.select([reader], [], [], 60)  # Not before its first word.
-    time.sleep(patience)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), 'the process ended by itself'
-    with os.fdopen(reader, 'rb') as stream:
-        lines = stream.read().split(b'\n')[:-1]  # The last one may be cut.
-    return [json.loads(line) for line in lines]
-
-
 def check(folder: Path, acknowledged: dict[int, str]) -> float:
     """Compare journal, model and acknowledgements; return the largest difference of scores."""
-    durable = open_model(folder)
+    durable = open_durable(folder, new_learner)
     try:
         found = {entry.number: entry.record for entry in durable.journal.entries()}
         for number, text in acknowledged.items():
             record = found.get(number)
             said = repr(record) if isinstance(record, Event) else f'annotation {record.stamp}'
             assert said == text, f'entry {number} is {said}, acknowledged was {text}'
-        expected = new_learner()
-        for _, _, sample in StoredJournal(durable.directory.journal).samples():
-            expected.learn(sample.features, sample.labels)
-        model = durable.model.learner
-        assert model.samples == expected.samples, (model.samples, expected.samples)
-        assert sorted(model.labels) == sorted(expected.labels)
-        order = [model.labels.index(name) for name in expected.labels]
-        return float(np.abs(model.scores(INPUTS)[:, order] - expected.scores(INPUTS)).max())
+        return difference(durable)
     finally:
         durable.directory.close()
+
+
+def difference(durable: DurableModel) -> float:
+    """Return how far the scores are from those of a model taught the samples in force."""
+    expected = new_learner()
+    for _, _, sample in StoredJournal(durable.directory.journal).samples():
+        expected.learn(sample.features, sample.labels)
+    model = durable.model.learner
+    assert model.samples == expected.samples, (model.samples, expected.samples)
+    assert sorted(model.labels) == sorted(expected.labels)
+    order = [model.labels.index(name) for name in expected.labels]
+    return float(np.abs(model.scores(INPUTS)[:, order] - expected.scores(INPUTS)).max())
 
 
 def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
@@ -164,7 +139,9 @@ def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
     worst = 0.0
     acknowledged: dict[int, str] = {}
     for kill in range(kills):
-        for action, entries in run_victim(folder, seed * 1000 + kill, 0.2 + dice.random() * 0.6):
+        said = said_before_kill(partial(victim, folder, seed=seed * 1000 + kill),
+                                0.2 + dice.random() * 0.6)
+        for action, entries in said:
             counts[action] += 1
             acknowledged.update((number, text) for number, text in entries)
         worst = max(worst, check(folder, acknowledged))
@@ -172,16 +149,45 @@ def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
     return counts, worst
 
 
+def run_node(kills: int, folder: Path, context: Any, seed: int = 1) -> tuple[Counter[str], float]:
+    """Kill a node that often; return what became of the requests, and the largest difference."""
+    from node_corrections import Corrector, compare
+    dice, worst = random.Random(seed), 0.0
+    lives = NodeLives(folder, snapshot_every=15, max_annotation_rate=0.0, **SETTINGS)
+    corrector = Corrector(context, WIDTH, seed)
+    try:
+        for kill in range(kills):
+            lives.start()
+            corrector.work(0.2 + dice.random() * 0.8, lives.kill)
+            durable = open_durable(folder, new_learner)
+            lost, doubled = compare(corrector.requests, durable.journal.entries())
+            assert (lost, doubled) == (0, 0), f'{lost} lost, {doubled} doubled at kill {kill}'
+            worst = max(worst, difference(durable))
+            durable.directory.close()
+            assert worst <= 1e-9, f'scores differ by {worst} after kill {kill}'
+    finally:
+        lives.kill()
+        corrector.close()
+    return corrector.counts, worst
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--kills', type=int, default=100)
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--node', action='store_true', help='kill the node')
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        counts, worst = run(arguments.kills, Path(folder, 'model'), arguments.seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        if arguments.node:
+            import rclpy
+            rclpy.init()
+            counts, worst = run_node(arguments.kills, Path(scratch, 'model'),
+                                     rclpy.get_default_context(), arguments.seed)
+        else:
+            counts, worst = run(arguments.kills, Path(scratch, 'model'), arguments.seed)
     total = ', '.join(f'{count} {name}' for name, count in sorted(counts.items()))
-    print(f'{arguments.kills} kills; acknowledged: {total}; none lost; scores differ by '
-          f'{worst:.1e}')
+    print(f'{arguments.kills} kills; acknowledged: {total}; none lost, none doubled; scores '
+          f'differ by {worst:.1e}')
     return 0
 
 

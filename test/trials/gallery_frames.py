@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames per second of the gallery in Chromium, with many samples and labels.
 
-    python test/trials/gallery_frames.py --samples 10000 --labels 300 [--shots FOLDER]
+    python test/trials/gallery_frames.py --samples 10000 --labels 300
 
 The dashboard is real, the classifier behind it is not: it has that many samples with pictures.
-The page scrolls through all of them. --shots keeps pictures of the gallery.
+The page scrolls through all of them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def serve(review: ManySamples, address: list[str], stop: threading.Event) -> Non
     asyncio.run(main())
 
 
-def run(samples: int, labels: int, seconds: float, shots: Path | None = None) -> dict[str, float]:
+def run(samples: int, labels: int, seconds: float) -> dict[str, float]:
     """Return frames per second, the longest gap in milliseconds, and cards on the page."""
     from dashboard_stand import chromium
     review, address, stop = ManySamples(samples, labels), [], threading.Event()
@@ -109,25 +109,10 @@ def run(samples: int, labels: int, seconds: float, shots: Path | None = None) ->
             page.locator('.label-row').nth(9).wait_for()
             page.click('#open-gallery')
             page.wait_for_selector('#gallery .sample')
-            found = page.evaluate(SCROLL, seconds)
-            if shots is not None:
-                take_shots(page, shots)
-            return found
+            return page.evaluate(SCROLL, seconds)
     finally:
         stop.set()
         server.join()
-
-
-def take_shots(page, folder: Path) -> None:
-    """Keep pictures of the gallery, wide, dark and narrow."""
-    page.evaluate("document.getElementById('gallery-scroll').scrollTop = 0")
-    for name, width, height, theme in (('gallery_light', 1366, 768, 'light'),
-                                       ('gallery_dark', 1366, 768, 'dark'),
-                                       ('gallery_narrow', 390, 844, 'light')):
-        page.set_viewport_size({'width': width, 'height': height})
-        page.evaluate('theme => { document.documentElement.dataset.theme = theme; }', theme)
-        page.wait_for_timeout(800)
-        page.screenshot(path=folder / f'{name}.jpg', type='jpeg', quality=80)
 
 
 def main() -> int:
@@ -135,9 +120,8 @@ def main() -> int:
     parser.add_argument('--samples', type=int, default=10_000)
     parser.add_argument('--labels', type=int, default=300)
     parser.add_argument('--seconds', type=float, default=8.0)
-    parser.add_argument('--shots', type=Path)
     arguments = parser.parse_args()
-    found = run(arguments.samples, arguments.labels, arguments.seconds, arguments.shots)
+    found = run(arguments.samples, arguments.labels, arguments.seconds)
     print(f'{arguments.samples} samples, {arguments.labels} labels: {found["frames"]:.0f} frames '
           f'per second while scrolling through all, longest gap {found["worst"]:.0f} ms, '
           f'{found["cards"]:.0f} cards on the page')

@@ -6,7 +6,8 @@
 
 Classifier and dashboard are processes of their own, and so are the strangers: 200 slow connections
 that send a byte per second, and 100 guesses of the token per second, from other loopback
-addresses. Quiet and loaded windows alternate, so that the load of the machine hits both.
+addresses, all at the same priority. Quiet and loaded windows alternate, so that the load of the
+machine hits both.
 Everything stays within 127.0.0.0/8 and is bounded in number and time. Set a ROS_DOMAIN_ID that
 nobody else uses.
 """
@@ -31,72 +32,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from page_strangers import GUESSER
 from ros_process import RosProcess
 
+STRANGERS = Path(__file__).with_name('page_strangers.py')
 TOKEN = 'a-token-that-nobody-guesses'
-SLOW, GUESSES_PER_SECOND = 200, 100
-SLOW_SOURCES = tuple(f'127.0.1.{number}' for number in range(1, 9))
-GUESSER = '127.0.2.1'
 # Seconds between two annotations of the operator.
 PACE = 0.05
 DEADLINE = 60.0
-
-
-# --- the strangers, in a process of their own ---------------------------------------------------
-
-async def slow(origin: str, source: str, end: float, counts: Counter[str]) -> None:
-    """Hold a connection by half a request, a byte per second; come back when thrown out."""
-    host, port = origin.removeprefix('http://').split(':')
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            _, writer = await asyncio.open_connection(host, port, local_addr=(source, 0))
-            counts['connections'] += 1
-            writer.write(b'GET / HTTP/1.1\r\nX: ')
-            while time.monotonic() < end and not writer.is_closing():
-                writer.write(b'x')
-                await writer.drain()
-                await asyncio.sleep(1.0)
-            writer.transport.abort()
-        await asyncio.sleep(1.0)
-
-
-async def guess(origin: str, counts: Counter[str]) -> None:
-    """Try a token on a connection of its own."""
-    host, port = origin.removeprefix('http://').split(':')
-    body = b'{"token": "a guess of somebody"}'
-    try:
-        reader, writer = await asyncio.open_connection(host, port, local_addr=(GUESSER, 0))
-        writer.write(f'POST /sign_in HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {origin}\r\n'
-                     f'Content-Length: {len(body)}\r\n\r\n'.encode() + body)
-        counts[(await reader.readline()).decode().split()[1]] += 1
-        writer.transport.abort()
-    except (OSError, IndexError):
-        counts['dropped'] += 1
-
-
-async def guess_steadily(origin: str, end: float, counts: Counter[str]) -> None:
-    """Guess at the rate, without waiting for answers."""
-    waiting: set[asyncio.Task[None]] = set()
-    begin = time.monotonic()
-    number = 0
-    while (now := time.monotonic()) < end:
-        while number < (now - begin) * GUESSES_PER_SECOND:
-            number += 1
-            waiting.add(task := asyncio.create_task(guess(origin, counts)))
-            task.add_done_callback(waiting.discard)
-        await asyncio.sleep(0.01)
-    await asyncio.wait_for(asyncio.gather(*waiting), DEADLINE)
-
-
-async def attack(origin: str, seconds: float) -> Counter[str]:
-    """Occupy and guess for a time; return what came of it."""
-    counts: Counter[str] = Counter()
-    end = time.monotonic() + seconds
-    await asyncio.gather(
-        guess_steadily(origin, end, counts),
-        *(slow(origin, SLOW_SOURCES[number % len(SLOW_SOURCES)], end, counts)
-          for number in range(SLOW)))
-    return counts
 
 
 # --- the operator --------------------------------------------------------------------------------
@@ -155,9 +98,21 @@ class Operator:
             raise AssertionError(f'not learnt: {reply["message"]}')
         return time.perf_counter() - before
 
+    async def begin(self) -> None:
+        """Wait until something is shown and the classifier takes the first annotation."""
+        await asyncio.wait_for(self.seen.wait(), DEADLINE)
+        end = time.monotonic() + DEADLINE
+        while True:  # The dashboard may have found its topics before its services.
+            try:
+                await self.annotate('label 0')
+                return
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+            await asyncio.sleep(PACE)
+
     async def teach(self, seconds: float) -> list[float]:
         """Teach at a steady pace for a time; return the latencies."""
-        await asyncio.wait_for(self.seen.wait(), DEADLINE)
         end = time.monotonic() + seconds
         latencies = []
         while time.monotonic() < end:
@@ -215,6 +170,7 @@ class Trial:
     async def run(self, rounds: int, seconds: float) -> None:
         """Alternate quiet and loaded windows."""
         async with Operator(self.origin).signed_in() as operator:
+            await operator.begin()
             await operator.teach(0.5)  # the first annotations make the model
             for _ in range(rounds):
                 with self._measured_cpu('quiet'):
@@ -224,8 +180,8 @@ class Trial:
     async def _load(self, operator: Operator, seconds: float) -> None:
         # The strangers begin a second earlier, and end later, than what is measured.
         process = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, '--attack', self.origin,
-            '--seconds', str(1.5 * seconds + 2.0), stdout=subprocess.PIPE)
+            sys.executable, STRANGERS, self.origin, str(1.5 * seconds + 2.0),
+            stdout=subprocess.PIPE)
         assert process.stdout is not None
         await asyncio.wait_for(process.stdout.readline(), DEADLINE)
         await asyncio.sleep(1.0)
@@ -287,14 +243,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n')[0])
     parser.add_argument('--rounds', type=int, default=5, help='quiet and loaded windows')
     parser.add_argument('--seconds', type=float, default=8.0, help='of each window')
-    parser.add_argument('--attack', default='', help='address; be the strangers (internal)')
     options = parser.parse_args()
-    if options.attack:
-        # In earnest they have processors of their own.
-        os.nice(15)
-        print('begun', flush=True)
-        print(json.dumps(asyncio.run(attack(options.attack, options.seconds))))
-        return 0
     with tempfile.TemporaryDirectory() as folder, nodes(Path(folder)) as (dashboard, origin):
         trial = Trial(origin, dashboard.process.pid)
         asyncio.run(trial.run(options.rounds, options.seconds))

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from journal_trials import close, make_annotation, new_learner, open_model, same
+from judge import close, make_annotation, new_learner, open_model, same
 
 from proemlc_ros.classifier.records import Learnt
 

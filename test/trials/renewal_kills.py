@@ -13,34 +13,29 @@ that learnt the samples of the journal without interruption.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import select
-import signal
-import struct
+import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal import Journal
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kill_harness import Say, open_durable, said_before_kill
+
 from proemlc_ros.bags.journal_reading import read_entries
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation, EventKind
 from proemlc_ros.classifier.renewal import task as renewal_task
-from proemlc_ros.classifier.resume import resume
-from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection import renewal as core_renewal
 from proemlc_ros.core.selection.search import CANDIDATES
 
 WIDTH = 6
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
-MESSAGES = RosbagsMessages()
 # Of the victims, how many renew in the real process, which takes its time to start.
 IN_REAL_PROCESS = 0.2
 
@@ -55,14 +50,6 @@ def annotation_of(number: int) -> Annotation:
     return Annotation(number, labels, features=values)
 
 
-def open_durable(folder: Path) -> DurableModel:
-    directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, max_file_bytes=200_000)
-    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
-    resume(durable)
-    return durable
-
-
 class ThisProcess:
     """Renews in this process, with few candidates, and takes every renewed model for better."""
 
@@ -75,9 +62,9 @@ class ThisProcess:
         pass
 
 
-def victim(folder: Path, pipe: int, start: int, real: bool) -> None:
+def victim(folder: Path, say: Say, start: int, real: bool) -> None:
     """Teach and renew until killed; say the number of each acknowledged annotation."""
-    classifier = Classifier(open_durable(folder))
+    classifier = Classifier(open_durable(folder, new_learner))
     renewals, number = classifier.renewals, start
     renewals.most = 25
     if not real:
@@ -85,7 +72,7 @@ def victim(folder: Path, pipe: int, start: int, real: bool) -> None:
     waiting = None
     while True:
         learnt = classifier.annotate(annotation_of(number)).result()
-        os.write(pipe, struct.pack('<q', learnt.annotation.stamp))
+        say(learnt.annotation.stamp)
         number += 1
         if waiting is None or waiting.done():
             waiting = renewals.request()
@@ -94,32 +81,9 @@ def victim(folder: Path, pipe: int, start: int, real: bool) -> None:
         time.sleep(0.01)  # A rate at which the journal of a hundred lives stays short.
 
 
-def run_victim(folder: Path, start: int, patience: float, real: bool) -> list[int]:
-    """Let a process teach, kill it, and return what it acknowledged."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reader)
-            victim(folder, writer, start, real)
-        finally:
-            os._exit(1)
-    os.close(writer)
-    select.select([reader], [], [], 60)  # Not before its first word.
-    time.sleep(patience)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), 'the victim ended by itself'
-    said = b''
-    while chunk := os.read(reader, 65536):
-        said += chunk
-    os.close(reader)
-    return [number for number, in struct.iter_unpack('<q', said[:len(said) // 8 * 8])]
-
-
 def check(folder: Path, acknowledged: list[int]) -> str:
     """Compare journal, model and acknowledgements; return one line for people."""
-    durable = open_durable(folder)
+    durable = open_durable(folder, new_learner)
     entries = list(durable.journal.entries())
     learnt = [entry.record.stamp for entry in entries if isinstance(entry.record, Annotation)]
     renewals = [entry for entry in entries if not isinstance(entry.record, Annotation)]
@@ -142,7 +106,7 @@ def check(folder: Path, acknowledged: list[int]) -> str:
     durable.directory.close()
     for path in durable.directory.snapshots:
         path.unlink(missing_ok=True)
-    again = open_durable(folder)
+    again = open_durable(folder, new_learner)
     from_journal = float(np.abs(again.model.learner.scores(PROBES) - model.scores(PROBES)).max())
     assert from_journal <= 1e-9, f'a replay of the whole journal differs by {from_journal}'
     assert not list(folder.glob('.renewal*')), 'files of killed renewals are left'
@@ -159,7 +123,9 @@ def run(kills: int, folder: Path, seed: int = 1) -> str:
     start = 1
     for _ in range(kills):
         real = dice.random() < IN_REAL_PROCESS
-        acknowledged += run_victim(folder, start, dice.random() * (4.0 if real else 1.5), real)
+        acknowledged += said_before_kill(
+            partial(victim, folder, start=start, real=real),
+            dice.random() * (4.0 if real else 1.5))
         # Behind everything that the victim may have written without a word.
         start = max(acknowledged, default=0) + 10
     return f'{kills} kills: {check(folder, acknowledged)}'

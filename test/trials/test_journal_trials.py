@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trials in small: nothing is lost without being said."""
 
-from journal_trials import run_damage, run_failing_disk
+from failing_disk import run_failing_disk
+from journal_trials import run_damage
 
 
 def test_damage_of_every_kind(tmp_path):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.records import Event, ModelChange
@@ -56,9 +57,9 @@ class Renewals:
         self.policy.last = durable.model.renewed_at
         self._durable, self._learning, self._on_error = durable, learning, on_error
         self.process = RenewalProcess()
-        self._waiting: list[Future[ModelChange]] = []
-        self._condition = threading.Condition()
-        self._due = self._stopping = False
+        # Who waits for each renewal that is wanted; None: nobody does.
+        self._wanted: SimpleQueue[Future[ModelChange] | None] = SimpleQueue()
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, name='renewal', daemon=True)
         self._thread.start()
 
@@ -67,9 +68,7 @@ class Renewals:
         model = self._durable.model
         if (not self.running and self.policy.is_due(model.learner.samples, [*model.novelties])
                 and self._obstacle() is None):
-            with self._condition:
-                self._due = True
-                self._condition.notify()
+            self._wanted.put(None)
 
     def request(self) -> Future[ModelChange]:
         """Begin a renewal, or join one that has not begun yet.
@@ -83,17 +82,13 @@ class Renewals:
         if reason is not None:
             future.set_exception(RenewalError(reason))
             return future
-        with self._condition:
-            self._waiting.append(future)
-            self._due = True
-            self._condition.notify()
+        self._wanted.put(future)
         return future
 
     def close(self) -> None:
         """Stop; a renewal that runs is given up, and the running model stays."""
-        with self._condition:
-            self._stopping = True
-            self._condition.notify()
+        self._stopping = True
+        self._wanted.put(None)
         self.process.stop()
         self._thread.join()
 
@@ -101,13 +96,9 @@ class Renewals:
 
     def _run(self) -> None:
         while True:
-            with self._condition:
-                while not self._due and not self._stopping:
-                    self._condition.wait()
-                if self._stopping:
-                    break
-                self._due, waiting = False, self._waiting
-                self._waiting = []
+            waiting = self._take()
+            if self._stopping:
+                break
             self.running = True
             try:
                 change = self._renew()
@@ -119,8 +110,15 @@ class Renewals:
                 self._succeed(waiting, change)
             finally:
                 self.running = False
-        for future in self._waiting:
-            future.set_exception(RenewalError('the node is shut down'))
+        self._fail(waiting, RenewalError('the node is shut down'))
+
+    def _take(self) -> list[Future[ModelChange]]:
+        """Wait until a renewal is wanted; return all who wait for it."""
+        wanted = [self._wanted.get()]
+        with suppress(Empty):
+            while True:
+                wanted.append(self._wanted.get_nowait())
+        return [future for future in wanted if future is not None]
 
     def _succeed(self, waiting: list[Future[ModelChange]], change: ModelChange) -> None:
         self.text = change.message

@@ -75,7 +75,9 @@ class Decider:
         """
         self._adopt()
         kept, self.begun = learner.reservoir.samples[:most], learner.samples
-        if len(kept) < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
+        # A sample that was learnt twice is kept once.
+        learnt = sum(sample.times for sample in kept)
+        if learnt < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
             return
         self.due = self.due_after(self.begun, len(kept))
         if self.due == self.begun:

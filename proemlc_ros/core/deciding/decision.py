@@ -21,7 +21,8 @@ BY_PROBABILITY = ('expected_f1', 'probable')
 EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
-_LOSS, _EARLY_LOSS = 0.07, 0.2
+# Share of the expected F1 that fewer errors may cost, at last and in the beginning.
+_LOSS, _EARLY_LOSS = 0.07, 0.9
 # An input known less than this share of what learnt samples are is unlike them.
 _UNUSUAL = 0.5
 # Samples without labels are an exception where they are rarer than this share of what independent
@@ -167,9 +168,11 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
 def _tolerance(samples: float) -> float:
     """Return which share of the expected F1 may be lost to fewer errors.
 
-    Probabilities learnt from a few samples are not worth naming many labels for.
+    Probabilities learnt from a few samples are not worth naming more labels for than the best one
+    and those likelier than not.
     """
-    return _LOSS + _EARLY_LOSS * _HALF_TRUSTED / (samples + _HALF_TRUSTED)
+    early = _HALF_TRUSTED / (samples + _HALF_TRUSTED)
+    return _LOSS + (_EARLY_LOSS - _LOSS) * early * early
 
 
 def _weight_of_empty(calibration: Calibration, scores: Array, evidence: LeftOut) -> float:

@@ -14,7 +14,6 @@ import json
 import math
 import os
 import stat
-import tempfile
 import zipfile
 from typing import Any
 
@@ -97,43 +96,6 @@ def read_file(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes
         raise ModelTooLargeError(f'{os.fspath(path)} is larger than {max_bytes} bytes; '
                                  'raise max_bytes if you trust it')
     return data
-
-
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a crash at any time leaves the old or the new one, whole.
-
-    Raises:
-        OSError: when it cannot be written; the old file is untouched.
-    """
-    path = os.path.abspath(path)
-    folder, name = os.path.split(path)
-    handle, temporary = tempfile.mkstemp(prefix=f'.{name}.', suffix='.tmp', dir=folder)
-    try:
-        with open(handle, 'wb') as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), _mode_of(path))
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    _sync_folder(folder)
-
-
-def _mode_of(path: str) -> int:
-    try:
-        return os.stat(path).st_mode & 0o777
-    except OSError:
-        return 0o644
-
-
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _read_header(text: bytes) -> Any:

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from proemlc_ros.foreign_text import escaped
+
 # Pieces of a line: style and text.
 Line = list[tuple[str, str]]
 
@@ -57,8 +59,7 @@ def columns_of(text: str) -> int:
 
 def printable(text: str) -> str:
     """Return a text in which nothing can move the cursor or colour the screen."""
-    return ''.join('\ufffd' if unicodedata.category(character)[0] == 'C' else character
-                   for character in text)
+    return escaped(text, lambda character: '\ufffd')
 
 
 def clip(text: str, columns: int) -> str:

@@ -63,6 +63,30 @@ def test_an_empty_scene_is_not_called_something(rule):
     assert model.predict(seen(0)) == [('thing',)] * 10
 
 
+def test_a_sample_taught_twice_does_not_keep_the_decision_from_being_fitted():
+    model = ProEMLC()
+    for thing in (0, 1, 2):
+        model.learn(seen(thing, 3), [[f'thing {thing}']] * 3)
+    model.learn(THINGS[:2], [['thing 0'], ['thing 1']])
+    before = model._state.learner.decision
+    model.learn(THINGS[0], ['thing 0'])  # again
+    model.learn(seen(2, 1)[0], [])
+    after = model._state.learner.decision
+    assert (before.empty, model._state.learner.decider.begun) == (0.0, 13)
+    assert after.empty > 0.0
+
+
+def test_a_few_samples_are_no_reason_to_name_many_labels():
+    evidence = LeftOut(np.full((12, 6), -0.1), np.full((12, 6), -1, np.int8), np.ones(12),
+                       np.ones(12))
+    evidence.targets[np.arange(12), np.arange(12) % 6] = 1
+    decision = fit_decision('expected_f1', evidence, np.full(6, 2, dtype=np.int64))
+    decision = decision._replace(exclusive=False, empty=0.0)
+    chances = np.array([[0.45, 0.4, 0.35, 0.3, 0.1, 0.1], [0.8, 0.7, 0.4, 0.3, 0.1, 0.1]])
+    assert decision.decide(chances, chances).sum(axis=1).tolist() == [1, 2]
+    assert [len(decision.columns(row, row)) for row in chances] == [1, 2]
+
+
 # ----- any order -----
 
 @pytest.mark.parametrize('rule', RULES)

@@ -37,7 +37,8 @@ function drawPicture() {
   if (canvas.width !== bitmap.width || canvas.height !== bitmap.height) {
     canvas.width = bitmap.width;
     canvas.height = bitmap.height;
-    $('camera').style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
+    // The frame keeps its shape: pictures of a folder differ, and nothing may move under the finger.
+    $('camera').style.aspectRatio ||= `${bitmap.width} / ${bitmap.height}`;
   }
   canvas.getContext('2d').drawImage(bitmap, 0, 0);
 }

@@ -32,3 +32,15 @@ export function stampTime(stamp) {
   const seconds = Number(BigInt(stamp) / 1000000n) / 1000;
   return seconds > 1e9 ? clockTime(seconds, 2) : `${seconds.toFixed(2)} s`;
 }
+
+// Neighbours that are the same, put together: a burst is one line.
+export function runs(entries, same) {
+  const found = [];
+  for (const entry of entries) {
+    if (found.length && same(found.at(-1)[0], entry)) found.at(-1).push(entry);
+    else found.push([entry]);
+  }
+  return found;
+}
+
+export const times = (count) => (count > 1 ? `, ${count} times` : '');

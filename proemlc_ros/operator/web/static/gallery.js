@@ -7,7 +7,7 @@ import { ask } from './link.js';
 import { on, state } from './state.js';
 
 const PAGE = 100;
-const WIDTH = 148;
+const WIDTH = 148;         // of a card, at least
 const HEIGHT = 190;
 const GAP = 10;
 // Milliseconds without scrolling before pictures are loaded.
@@ -18,6 +18,7 @@ let waiting = new Set();   // pages that are asked for
 let cards = new Map();     // by place
 let chosen = new Set();    // numbers
 let columns = 1;
+let step = WIDTH + GAP;      // from a card to the next, so that they fill the row
 let drawing = false;
 let pictureTimer = 0;
 let edition = 0;           // answers about an earlier list are dropped
@@ -90,6 +91,8 @@ function drawSoon() {
 function draw() {
   const scroll = $('gallery-scroll');
   columns = Math.max(1, Math.floor((scroll.clientWidth - GAP) / (WIDTH + GAP)));
+  step = (scroll.clientWidth - GAP) / columns;
+  $('gallery-grid').style.setProperty('--card-width', `${step - GAP}px`);
   $('gallery-grid').style.height = `${Math.ceil(total / columns) * HEIGHT}px`;
   const first = firstVisible();
   const last = Math.min(total, first + (Math.ceil(scroll.clientHeight / HEIGHT) + 3) * columns);
@@ -116,7 +119,7 @@ function loadPicturesSoon() {
 }
 
 function moveTo(item, place) {
-  const x = GAP + (place % columns) * (WIDTH + GAP);
+  const x = GAP + (place % columns) * step;
   item.style.transform = `translate(${x}px, ${Math.floor(place / columns) * HEIGHT}px)`;
 }
 
@@ -141,7 +144,9 @@ function addCard(place, sample) {
 
 // One press takes what the other samples say.
 function suggestion(sample) {
-  const words = sample.expected.join(', ') || 'none';
+  // That no label fits is no advice: the sample may be hard, or worth deleting.
+  if (!sample.expected.length) return make('span', { class: 'unlike', title: 'The other samples say that none of the labels is there.' }, 'unlike the others');
+  const words = sample.expected.join(', ');
   return make('button', { type: 'button', class: 'suggest', title: `The other samples say: ${words}`,
     onclick: () => change([sample.number], sample.expected, false) }, `→ ${words}`);
 }

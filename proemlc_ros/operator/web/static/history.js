@@ -1,12 +1,12 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
 // The history: who did what, and undo and redo of exactly what the page names.
 
-import { $, clockTime, make, setText } from './dom.js';
+import { $, clockTime, make, runs, setText, times } from './dom.js';
 import { say } from './draft.js';
 import { ask, onConnect } from './link.js';
 import { on } from './state.js';
 
-const LISTED = 30;
+const LISTED = 200;
 // Milliseconds without a change before the history is asked for: a burst is one question.
 const QUIET = 120;
 let history = { undo: [], redo: [], steps: [], total: 0, you: '' };
@@ -21,7 +21,7 @@ const sameSteps = (one, other) => one.length === other.length && one.every(({ nu
 function words(steps) {
   if (!steps.length) return 'nothing';
   const [{ text, who }] = steps;
-  return `${text}${steps.length > 1 ? `, ${steps.length} times` : ''}${who && who !== history.you ? ` (${who})` : ''}`;
+  return `${text}${times(steps.length)}${who && who !== history.you ? ` (${who})` : ''}`;
 }
 
 function refreshSoon() {
@@ -49,9 +49,16 @@ function draw() {
     setText($(`history-${name}-what`), words(steps));
   }
   $('history-empty').hidden = history.total > 0;
-  $('history-list').replaceChildren(...history.steps.map((step) => make('li', { class: step.undone ? 'undone' : '' },
-    make('time', {}, clockTime(step.time)),
-    make('span', {}, `${step.who ? `${step.who} ` : ''}${step.text}${step.undone ? ' – undone' : ''}`))));
+  $('history-list').replaceChildren(...runs(history.steps, sameBurst).map(listed));
+}
+
+const sameBurst = (one, other) => one.group !== '' && one.group === other.group && one.undone === other.undone
+  && one.text === other.text;
+
+function listed(run) {
+  const [step] = run;
+  return make('li', { class: step.undone ? 'undone' : '' }, make('time', {}, clockTime(step.time)),
+    make('span', {}, `${step.who ? `${step.who} ` : ''}${step.text}${times(run.length)}${step.undone ? ' – undone' : ''}`));
 }
 
 // Changes what the page says, and nothing else. Where something came meanwhile, one's own last step is

@@ -2,7 +2,7 @@
 // The header, the activity log, the classifier's diagnostics, and the learning curve: Hamming loss
 // against samples, with a line where a label was introduced.
 
-import { $, clockTime, make, setText } from './dom.js';
+import { $, clockTime, make, runs, setText, times } from './dom.js';
 import { samples } from './progress.js';
 import { on, state } from './state.js';
 
@@ -41,8 +41,10 @@ function drawDiagnostics(values) {
 
 function drawActivity() {
   $('activity-empty').hidden = state.activity.length > 0;
-  $('activity').replaceChildren(...state.activity.toReversed().map((entry) => make('li', {},
-    make('time', {}, clockTime(entry.time)), make('span', {}, `${entry.who ? `${entry.who} ` : ''}${entry.text}`))));
+  const same = (one, other) => one.who === other.who && one.text === other.text;
+  $('activity').replaceChildren(...runs(state.activity.toReversed(), same).map((run) => make('li', {},
+    make('time', {}, clockTime(run[0].time)),
+    make('span', {}, `${run[0].who ? `${run[0].who} ` : ''}${run[0].text}${times(run.length)}`))));
 }
 
 // --- learning curve --------------------------------------------------------------------------

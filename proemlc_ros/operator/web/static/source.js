@@ -9,10 +9,12 @@ import { on, state } from './state.js';
 
 let parts = null;
 let scrubbing = false;
+let wanted = null;         // things that were asked for and are not shown yet
 
 async function control(command, content = {}) {
   const { done, message } = await ask('source', { command, ...content });
   if (!done) say(message, 'bad');
+  return done;
 }
 
 function build({ things, count }) {
@@ -27,8 +29,8 @@ function build({ things, count }) {
     parts.scrub = make('input', { type: 'range', id: 'source-scrub', min: '0', 'aria-label': 'Which picture',
       oninput: () => { scrubbing = true; control('seek', { position: Number(parts.scrub.value) }); },
       onchange: () => { scrubbing = false; } });
-    controls.push(button('source-back', '◀', 'One picture back', () => 'back'), parts.play,
-      button('source-step', '▶', 'One picture on', () => 'step'), parts.scrub, parts.where);
+    controls.push(button('source-back', '‹', 'One picture back', () => 'back'), parts.play,
+      button('source-step', '›', 'One picture on', () => 'step'), parts.scrub, parts.where);
   }
   if (things.length) {
     parts.things = things.map((name) => make('button', { type: 'button', onclick: () => toggle(name) }, name));
@@ -37,20 +39,27 @@ function build({ things, count }) {
   $('source').replaceChildren(...controls);
 }
 
-// The simulated camera: a thing is put on the table, or taken away.
+// The simulated camera: a thing is put on the table, or taken away. A second press builds on the first,
+// whose effect may not have been told yet.
 function toggle(name) {
-  const { shown } = state.source;
-  control('show', { things: shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name] });
+  const shown = wanted ?? state.source.shown;
+  wanted = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
+  control('show', { things: wanted }).then((done) => { if (!done) wanted = null; });
+  draw();
 }
+
+const sameThings = (some, others) => some.length === others.length && some.every((name) => others.includes(name));
 
 function draw() {
   const { source } = state;
   $('source').hidden = !source || !(source.count > 0 || source.things.length);
   if ($('source').hidden) return;
   if (parts?.key !== `${source.things.join('\n')} ${source.count > 0}`) build(source);
-  parts.things.forEach((button) => button.setAttribute('aria-pressed', String(source.shown.includes(button.textContent))));
+  if (wanted && sameThings(wanted, source.shown)) wanted = null;
+  const shown = wanted ?? source.shown;
+  parts.things.forEach((button) => button.setAttribute('aria-pressed', String(shown.includes(button.textContent))));
   if (!parts.scrub) return;
-  setText(parts.play, source.playing ? '❚❚' : '►');
+  setText(parts.play, source.playing ? '❚❚' : '▶');
   parts.play.setAttribute('aria-label', source.playing ? 'Pause' : 'Play');
   parts.scrub.max = String(source.count - 1);
   if (!scrubbing) parts.scrub.value = String(source.position);

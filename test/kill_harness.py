@@ -1,0 +1,110 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 in the middle of work: a forked process, or a classifier node, and what it had said."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ros_process import RosProcess
+
+from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.core import ProEMLC
+
+MESSAGES = RosbagsMessages()
+# Seconds until a process must have said its first word.
+BEGIN_TIMEOUT = 60.0
+Say = Callable[[Any], None]
+
+
+def open_durable(folder: Path, new_learner: Callable[[], ProEMLC],
+                 max_file_bytes: int = 200_000) -> DurableModel:
+    """Open a model directory as a node does that starts, with small journal files."""
+    directory = ModelDirectory(folder)
+    journal = Journal(directory.journal, MESSAGES, max_file_bytes=max_file_bytes)
+    durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
+    resume(durable)
+    return durable
+
+
+def said_before_kill(work: Callable[[Say], None], patience: float) -> list[Any]:
+    """Let a forked process work, kill it, and return what it said.
+
+    Args:
+        work: goes on for ever; it is given a function that says a value, which becomes JSON.
+        patience: seconds from the first word to the kill.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reader)
+            work(lambda value: _write_line(writer, value))
+        finally:
+            os._exit(1)
+    os.close(writer)
+    select.select([reader], [], [], BEGIN_TIMEOUT)
+    time.sleep(patience)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), 'the process ended by itself'
+    with os.fdopen(reader, 'rb') as stream:
+        lines = stream.read().split(b'\n')[:-1]  # The last one may be cut.
+    return [json.loads(line) for line in lines]
+
+
+def _write_line(pipe: int, value: Any) -> None:
+    os.write(pipe, (json.dumps(value) + '\n').encode())
+
+
+class NodeLives:
+    """A classifier node that is killed and started again.
+
+    Args:
+        folder: the model directory; the logs are beside it.
+        parameters: of the node.
+    """
+
+    def __init__(self, folder: Path, **parameters: object) -> None:
+        self.folder = folder
+        self.process: RosProcess | None = None
+        self._parameters = {'model_directory': folder, 'renewal': 'off', **parameters}
+
+    def start(self) -> None:
+        """Start the node, and wait until it has resumed what the folder holds."""
+        self.process = RosProcess(
+            ['classifier_node', '--ros-args', *(
+                word for name, value in self._parameters.items()
+                for word in ('-p', f'{name}:={value}'))], self.folder.parent)
+        self.process.wait_for('Model directory', BEGIN_TIMEOUT)
+
+    def kill(self) -> None:
+        """End the node in the middle of what it does."""
+        self._running().process.send_signal(signal.SIGKILL)
+        self._running().process.wait()
+
+    def stop(self) -> None:
+        """End the node as a person would; it must end in order."""
+        code = self._running().stop(signal.SIGINT, BEGIN_TIMEOUT)
+        assert code == 0, f'exit code {code}: {self.output}'
+
+    @property
+    def output(self) -> str:
+        """What the node of this life has printed."""
+        return self._running().output
+
+    def _running(self) -> RosProcess:
+        assert self.process is not None, 'start it first'
+        return self.process

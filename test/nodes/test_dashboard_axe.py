@@ -1,0 +1,95 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Accessibility of every part of the page by axe-core, in light, dark and on a phone."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from dashboard_stand import LATCHED, Page
+from proemlc_ros.msg import SourceState
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def axe(tmp_path):
+    """Return the path of axe-core, fetched by npm."""
+    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
+    fetched = subprocess.run(
+        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
+         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
+    script = tmp_path / 'node_modules/axe-core/axe.min.js'
+    if not script.exists():
+        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
+    return script
+
+
+@pytest.fixture
+def address(stand):
+    """Return the address of a page that has controls of a recording and of a simulated camera."""
+    node = stand.listener.node
+    node.create_publisher(SourceState, 'source/state', LATCHED).publish(SourceState(
+        kind='images', name='cup.jpg', position=3, count=10, playing=True,
+        things=['cup', 'plant'], shown=['cup']))
+    return stand.start_dashboard()[1]
+
+
+def test_no_violation_of_accessibility(browser, address, axe):
+    for scheme, width in (('light', 1366), ('dark', 1366), ('light', 390), ('dark', 390)):
+        page = Page(browser, address, color_scheme=scheme,
+                    viewport={'width': width, 'height': 844}, bypass_csp=True).ready()
+        page.where = f'{scheme} {width}'
+        look_at_all_parts(page, axe)
+        page.close()
+
+
+def look_at_all_parts(page, axe):
+    page.page.add_script_tag(path=str(axe))
+    page.page.locator('#source-scrub').wait_for()
+    page.teach('cup')
+    page.expect('#history-list', "taught 'cup'")
+    page.page.click('#diagnostics-title')
+    page.page.locator('#queries li').first.wait_for()
+    check(page, 'live')
+    page.page.click('#hold')
+    page.page.locator('.label-row').first.click()
+    check(page, 'held')
+    page.page.keyboard.press('Escape')
+    page.page.click('#draw')
+    page.page.wait_for_selector('#camera[data-drawing]')
+    check(page, 'drawing a box')
+    page.page.keyboard.press('Escape')
+    dialogs(page)
+    gallery(page)
+
+
+def dialogs(page):
+    page.page.keyboard.press('?')  # On a phone the button is hidden.
+    check(page, 'help')
+    page.page.keyboard.press('Escape')
+    page.page.click('[aria-label="Rename or remove cup"]')
+    check(page, 'label')
+    page.page.click('#label-dialog button[value=remove]')
+    page.expect('#confirm-title', 'Remove')
+    check(page, 'confirmation')
+    page.page.keyboard.press('Escape')
+    for button in ('#save', '#load'):
+        page.page.click(button)
+        page.page.wait_for_selector('#file-dialog[open]')
+        check(page, button)
+        page.page.keyboard.press('Escape')
+
+
+def gallery(page):
+    page.page.click('#open-gallery')
+    page.page.locator('#gallery .sample').first.wait_for()
+    page.page.locator('#gallery .thumb').first.click()
+    check(page, 'gallery')
+
+
+def check(page, where):
+    found = [(one['id'], one['impact'], [node['html'][:160] for node in one['nodes']])
+             for one in page.page.evaluate('axe.run()')['violations']]
+    assert found == [], f'{page.where}, {where}: {json.dumps(found, indent=1)}'

@@ -1,0 +1,155 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""`proemlc teach` from a video, a bag and a running camera, and how all its processes end."""
+
+import signal
+import threading
+from array import array
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import rclpy
+from classifier_partner import LATCHED, SERVICES, ClassifierPartner
+from dashboard_stand import wait_until
+from proemlc_ros.msg import SourceState
+from proemlc_ros.srv import ControlSource
+from sensor_msgs.msg import Image
+from test_teach_command import free_port
+
+from proemlc_ros.bags.writer import BagWriter
+from proemlc_ros.conversions import new_header
+
+pytestmark = pytest.mark.slow
+COUNT = 12
+WIDTH, HEIGHT = 64, 48
+
+
+def pixels_of(number):
+    return np.full((HEIGHT, WIDTH, 3), 20 * number, np.uint8)
+
+
+def write_video(folder):
+    path = folder / 'video.avi'
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*'MJPG'), 10, (WIDTH, HEIGHT))
+    for number in range(COUNT):
+        writer.write(pixels_of(number))
+    writer.release()
+    return path
+
+
+def write_bag(folder):
+    kind = 'sensor_msgs/msg/Image'
+    with BagWriter(folder / 'bag') as bag:
+        for number in range(COUNT):
+            stamp = (1 + number) * 10**8
+            for topic in ('/left', '/right'):
+                bag._write(topic, kind, stamp, bag.messages.new(
+                    kind, header=new_header(bag.messages, stamp), height=HEIGHT, width=WIDTH,
+                    encoding='rgb8', is_bigendian=0, step=3 * WIDTH,
+                    data=pixels_of(number).ravel()))
+    return folder / 'bag'
+
+
+@pytest.fixture
+def teach(start_process, tmp_path, ros):
+    """Return a function that starts the command and waits for predictions."""
+    def start(*source):
+        process = start_process('proemlc', 'teach', *source, '--hand-made', '--port', free_port(),
+                                '--folder', tmp_path / 'taught')
+        partner = ClassifierPartner(ros).wait_until_ready(90)
+        partner.spin_until(lambda: partner.heard['predictions'], 90, 'predictions')
+        return process, partner
+    return start
+
+
+def end(process, number):
+    """End the command by a signal; it must end what it started, and say that all went well."""
+    pid = process.process.pid
+    children = [int(word) for word in
+                Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+    assert len(children) >= 3
+    assert process.stop(number, timeout=90) == 0
+    wait_until(lambda: not any(Path(f'/proc/{child}').exists() for child in children),
+               'the nodes to end')
+
+
+class Control:
+    """Moves in the pictures, and sees where the source is."""
+
+    def __init__(self, partner):
+        SERVICES['source/control'] = ControlSource
+        self._partner = partner
+        self._partner.clients['source/control'] = partner.node.create_client(
+            ControlSource, 'source/control')
+        self._states = [SourceState()]
+        partner.node.create_subscription(
+            SourceState, 'source/state', self._states.append, LATCHED)
+
+    def __call__(self, command, **fields):
+        return self._partner.call('source/control', command=command, **fields)
+
+    def wait(self, **values):
+        """Wait until the newest state has these values."""
+        self._partner.spin_until(
+            lambda: all(getattr(self._states[-1], name) == value
+                        for name, value in values.items()), 60, f'a state of {values}')
+
+
+@pytest.mark.parametrize('kind', ['video', 'bag'])
+def test_pausing_and_moving_in_a_recording(teach, tmp_path, kind):
+    source = ('--video', write_video(tmp_path)) if kind == 'video' else (
+        '--bag', write_bag(tmp_path), '--topic', '/right')
+    process, partner = teach(*source)
+    control = Control(partner)
+    assert control('pause').success
+    assert control('seek', position=7).success
+    control.wait(position=7, playing=False, count=COUNT, kind=kind)
+    assert control('step').success
+    control.wait(position=8, playing=False)
+    assert control('seek', position=0).success and control('back').success
+    control.wait(position=COUNT - 1)
+    assert control('play').success
+    control.wait(playing=True)
+    partner.heard['predictions'].clear()
+    partner.spin_until(lambda: len(partner.heard['predictions']) > 2, 60, 'it goes on')
+    refused = control('fly')
+    assert not refused.success and "no command is named 'fly'" in refused.message
+    partner.close()
+    end(process, signal.SIGTERM if kind == 'video' else signal.SIGINT)
+
+
+def test_a_running_camera_is_taught_from(teach, ros):
+    camera = Camera(ros)
+    try:
+        process, partner = teach('--topic', '/robot/image')
+        answer = partner.annotate(labels=['grey'])  # about the newest picture
+        assert answer.success, answer.message
+        partner.close()
+        end(process, signal.SIGTERM)
+    finally:
+        camera.close()
+
+
+class Camera:
+    """Publishes pictures ten times a second, from a thread."""
+
+    def __init__(self, context):
+        self._node = rclpy.create_node('robot_camera', context=context)
+        self._publisher = self._node.create_publisher(Image, '/robot/image', 5)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._publish)
+        self._thread.start()
+
+    def _publish(self):
+        message = Image(height=HEIGHT, width=WIDTH, encoding='rgb8', step=3 * WIDTH,
+                        data=array('B', pixels_of(5).tobytes()))
+        while not self._stop.wait(0.1):
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._publisher.publish(message)
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+        self._node.destroy_node()

@@ -1,0 +1,223 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The client of a classifier node that is killed: teaches and corrects by its services.
+
+Every request has a tag of its own, as its annotator, by which the journal is searched afterwards:
+an acknowledged request is there as often as it must be, any other at most as often.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import rclpy
+from proemlc_ros.msg import HistoryStep, ModelEvent
+from proemlc_ros.srv import Annotate, ChangeSamples, ListHistory, UndoChange
+from rclpy.executors import SingleThreadedExecutor
+
+from proemlc_ros.bags.journal_entries import JournalEntry
+from proemlc_ros.classifier.records import Annotation, EventKind
+
+SERVICES = {'annotate': Annotate, 'change_samples': ChangeSamples, 'undo_change': UndoChange,
+            'redo_change': UndoChange, 'list_history': ListHistory}
+# Seconds after which a request is given up: DDS may have sent it to a server that was killed.
+PATIENCE = 1.0
+NAMES = [f'label {number}' for number in range(5)]
+
+
+class KilledError(Exception):
+    """The node was killed while an answer was awaited."""
+
+
+@dataclass
+class Request:
+    """One request, and what came of it.
+
+    Args:
+        action: teach, burst, relabel, delete, undo or redo.
+        service: name of the service.
+        fields: of the request.
+        entries: number of journal entries that it makes.
+        acknowledged: whether the node said that it is done.
+    """
+
+    action: str
+    service: str
+    fields: dict[str, Any]
+    entries: int = 1
+    acknowledged: bool = False
+
+    def matches(self, record: Any) -> bool:
+        """Whether a record of the journal is what was asked for."""
+        if self.service == 'annotate':
+            said = self.fields['annotation']
+            return (isinstance(record, Annotation) and record.labels == tuple(said.labels)
+                    and np.array_equal(record.features, said.features))
+        if self.service == 'change_samples':
+            kind = EventKind.DELETE if self.fields['remove'] else EventKind.RELABEL
+            return (record.kind is kind and record.sample in self.fields['samples']
+                    and (kind is EventKind.DELETE or list(record.labels) == self.fields['labels']))
+        kind = EventKind.UNDO if self.action == 'undo' else EventKind.REDO
+        return record.kind is kind and record.sample in self.fields['steps']
+
+
+class Corrector:
+    """Teaches and corrects at random until told to stop.
+
+    Args:
+        context: of rclpy.
+        width: values of a vector.
+        seed: of everything that is chosen.
+    """
+
+    def __init__(self, context: Any, width: int, seed: int) -> None:
+        self.requests: dict[str, Request] = {}
+        self.counts: Counter[str] = Counter()
+        self._node = rclpy.create_node('corrector', context=context)
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self._node)
+        self._dice = random.Random(seed)
+        self._width = width
+        self._clients: dict[str, Any] = {}
+        self._unanswered: list[str] = []
+        self._deadline = 0.0
+
+    def work(self, seconds: float, kill: Callable[[], None]) -> None:
+        """Work for a time from the first answer on, and have the node killed in the middle."""
+        # Those of earlier lives know servers that are gone.
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+        self._clients = {name: self._node.create_client(kind, f'/proemlc/{name}')
+                         for name, kind in SERVICES.items()}
+        for client in self._clients.values():
+            assert client.wait_for_service(60), f'no service {client.srv_name}'
+        self._deadline = float('inf')
+        try:
+            again, self._unanswered = self._unanswered, []
+            self._send(again)  # As the page does: the same request with the same id.
+            while True:
+                self._act(seconds)
+        except KilledError:
+            kill()
+
+    def close(self) -> None:
+        """Take the node down."""
+        self._node.destroy_node()
+        self._executor.shutdown()
+
+    def _act(self, seconds: float) -> None:
+        history = self._list_history()
+        if history is None:
+            return
+        if self._deadline == float('inf'):
+            self._deadline = time.monotonic() + seconds
+        samples = _samples(history.steps)
+        actions = ['teach', 'burst']
+        if len(samples) > 20:
+            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
+        if history.next_redo:
+            actions += ['redo', 'redo']
+        action = self._dice.choice(actions)
+        if action in ('teach', 'burst'):
+            self._teach(action, 1 if action == 'teach' else self._dice.randint(2, 6))
+        elif action in ('undo', 'redo'):
+            steps = history.next_undo if action == 'undo' else history.next_redo
+            numbers = [step.number for step in steps]
+            self._send([self._new(action, f'{action}_change', len(numbers), steps=numbers)])
+        else:
+            self._send([self._new(
+                action, 'change_samples', samples=[self._dice.choice(samples)],
+                labels=[self._dice.choice(NAMES)], remove=action == 'delete')])
+
+    def _list_history(self) -> Any:
+        future = self._clients['list_history'].call_async(ListHistory.Request(limit=60))
+        self._wait([future])
+        return future.result() if future.done() else None
+
+    def _teach(self, action: str, count: int) -> None:
+        group = f'{self._dice.getrandbits(48):012x}'
+        tags = []
+        for place in range(count):
+            request = Annotate.Request(request_id=f'burst:{group}:{place}')
+            number = len(self.requests) + 1
+            request.annotation.header.stamp.sec = number
+            request.annotation.labels = [self._dice.choice(NAMES)]
+            request.annotation.features = array('f', np.random.default_rng(number).normal(
+                size=self._width))
+            tags.append(self._new(action, 'annotate', annotation=request.annotation,
+                                  request_id=request.request_id))
+        self._send(tags)
+
+    def _new(self, action: str, service: str, entries: int = 1, **fields: Any) -> str:
+        tag = f'request {len(self.requests) + 1}'
+        if service == 'annotate':
+            fields['annotation'].annotator = tag
+        else:
+            fields['annotator'] = tag
+        self.requests[tag] = Request(action, service, fields, entries)
+        return tag
+
+    def _send(self, tags: list[str]) -> None:
+        """Send requests at once, and note which are acknowledged."""
+        futures = {tag: self._clients[self.requests[tag].service].call_async(
+            SERVICES[self.requests[tag].service].Request(**self.requests[tag].fields))
+            for tag in tags}
+        try:
+            self._wait(futures.values())
+        finally:
+            for tag, future in futures.items():
+                self._note(tag, future)
+
+    def _note(self, tag: str, future: Any) -> None:
+        request = self.requests[tag]
+        if not future.done():
+            self.counts['unanswered'] += 1
+            if request.service == 'annotate':
+                self._unanswered.append(tag)
+        elif future.result().success:
+            request.acknowledged = True
+            self.counts[request.action] += 1
+        else:
+            self.counts['rejected'] += 1
+
+    def _wait(self, futures: Iterable[Any]) -> None:
+        """Wait for answers.
+
+        Raises:
+            KilledError: it is time to kill the node.
+        """
+        end = time.monotonic() + PATIENCE
+        while not all(future.done() for future in futures) and time.monotonic() < end:
+            if time.monotonic() > self._deadline:
+                raise KilledError
+            self._executor.spin_once(0.001)
+
+
+def _samples(steps: list[Any]) -> list[int]:
+    """Return the numbers of the samples that are in force, of a list of steps."""
+    held = [step for step in steps if not step.undone]
+    deleted = {step.sample for step in held if step.kind == ModelEvent.DELETE}
+    return [step.number for step in held
+            if step.kind == HistoryStep.ANNOTATION and step.number not in deleted]
+
+
+def compare(requests: dict[str, Request], entries: Iterable[JournalEntry]) -> tuple[int, int]:
+    """Return how many acknowledged requests the journal lacks, and how many it has twice."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for entry in entries:
+        found[entry.record.annotator].append(entry.record)
+    assert found.keys() <= requests.keys(), 'entries that nobody asked for'
+    lost = doubled = 0
+    for tag, request in requests.items():
+        records = found.get(tag, [])
+        assert all(map(request.matches, records)), (tag, request, records)
+        lost += request.acknowledged and len(records) < request.entries
+        doubled += len(records) > request.entries
+    return lost, doubled
