@@ -4,9 +4,14 @@
 
 1. `stage` copies msg/ and srv/ into a throw-away CMake project that bears the package's name;
 2. `generate` lets CMake run `rosidl_generate_interfaces` on it and install the result into a
-   staging tree inside the build folder, so that the source folder stays clean;
+   staging tree inside the build folder, so that the source folder stays clean; what is unchanged
+   since it was generated is not generated again;
 3. `merge` copies the tree to where setuptools has just put the rest of the package, and takes
    away what an earlier build put there and this one no longer has.
+
+With PROEMLC_INTERFACES=python only what Python needs is generated, in half of the time: the set-up
+of ./proemlc asks for it. PROEMLC_INTERFACES_FOLDER names another build folder, so that several
+installations of one checkout can share it.
 """
 
 import filecmp
@@ -33,6 +38,9 @@ project({package})
 find_package(ament_cmake REQUIRED)
 find_package(rosidl_default_generators REQUIRED)
 find_package(std_msgs REQUIRED)
+if(FOR_PYTHON)
+  list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "_cpp:")
+endif()
 rosidl_generate_interfaces(${{PROJECT_NAME}} {interfaces} DEPENDENCIES std_msgs)
 foreach(part typesupport_c typesupport_cpp typesupport_introspection_c
     typesupport_introspection_cpp typesupport_fastrtps_c typesupport_fastrtps_cpp generator_py)
@@ -98,23 +106,51 @@ def generate(folder: Path) -> Path:
             'alone.')
     for prefix in prefixes:
         mend_exports(prefix)
+    folder = Path(os.environ.get('PROEMLC_INTERFACES_FOLDER', folder))
     # CMake rejects a folder that was moved, and must not mix two Pythons or two ROS versions.
-    key = hashlib.sha256(repr((folder, sys.executable, prefixes)).encode()).hexdigest()[:12]
+    key = hashlib.sha256(repr((folder, _python(), prefixes)).encode()).hexdigest()[:12]
     folder /= f'interfaces-{key}'
-    tree = folder / 'tree'
     project = stage(folder)
-    shutil.rmtree(tree, ignore_errors=True)
-    _compile(project, folder / 'cmake', tree, prefixes)
+    for_python = os.environ.get('PROEMLC_INTERFACES') == 'python'
+    tree = folder / ('tree-python' if for_python else 'tree')
+    stamp = tree.with_suffix('.made')
+    digest = _digest(project, prefixes)
+    if not (stamp.is_file() and stamp.read_text(encoding='utf-8') == digest):
+        stamp.unlink(missing_ok=True)
+        shutil.rmtree(tree, ignore_errors=True)
+        _compile(project, folder / 'cmake', tree, prefixes, for_python)
+        stamp.write_text(digest, encoding='utf-8')
     return tree
 
 
-def _compile(project: Path, build: Path, tree: Path, prefixes: list[Path]) -> None:
+def _python() -> str:
+    """Return the path of the interpreter, whether it was called python or python3."""
+    usual = Path(sys.executable).with_name('python3')
+    same = usual.exists() and usual.resolve() == Path(sys.executable).resolve()
+    return str(usual) if same else sys.executable
+
+
+def _digest(project: Path, prefixes: list[Path]) -> str:
+    """Return a digest of what the generated files depend on: the project and the ROS in use."""
+    parts: list[object] = [path.read_bytes() for path in sorted(project.rglob('*'))
+                           if path.is_file()]
+    for prefix in prefixes:
+        for manifest in sorted(prefix.glob('share/*/package.xml')):
+            if manifest.parent.name != PACKAGE:
+                found = manifest.stat()
+                parts.append((str(manifest), found.st_size, found.st_mtime_ns))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _compile(project: Path, build: Path, tree: Path, prefixes: list[Path],
+             for_python: bool) -> None:
     """Configure, build and install a CMake project."""
     environment = _cmake_environment(prefixes)
     configure = [
         'cmake', '-S', project, '-B', build, '-Wno-dev', '-DCMAKE_BUILD_TYPE=Release',
         f'-DCMAKE_INSTALL_PREFIX={tree}', '-DBUILD_TESTING=OFF',
-        f'-DPython3_EXECUTABLE={sys.executable}',
+        f'-DFOR_PYTHON={"ON" if for_python else "OFF"}',
+        f'-DPython3_EXECUTABLE={_python()}',
         f'-DCMAKE_PREFIX_PATH={";".join(map(str, prefixes))}']
     compile_all = ['cmake', '--build', build, '--parallel', str(os.cpu_count() or 1)]
     _run([*configure, '-DJOINED=ON'], environment)

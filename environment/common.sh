@@ -10,7 +10,7 @@ build_digest() {
   (cd "$root" && {
     sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml
     find proemlc_ros -name '*.c' -exec sha256sum {} + 2> /dev/null || true
-    ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py 2> /dev/null || true
+    ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py launch/*.launch.py 2> /dev/null || true
   } | sha256sum)
 }
 

@@ -140,16 +140,18 @@ build_package() {
   fi
   (
     use_environment
-    logged 'building the interfaces of msg/ and srv/ (once, about a minute)' \
+    export PROEMLC_INTERFACES=python
+    logged 'building the interfaces of msg/ and srv/ (once, half a minute)' \
       python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
       --no-index --editable "$root"
   ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"
-  # Launch and parameter files are used in place, like the Python files.
-  local folder
-  for folder in launch config; do
-    rm -rf "$venv/share/proemlc_ros/$folder"
-    ln -s "$root/$folder" "$venv/share/proemlc_ros/$folder"
-  done
+  # Launch and parameter files are used in place, like the Python files. `ros2 launch` looks into no
+  # folder that is a link.
+  local share=$venv/share/proemlc_ros
+  rm -rf "$share/launch" "$share/config"
+  mkdir "$share/launch"
+  ln -s "$root"/launch/*.launch.py "$share/launch"
+  ln -s "$root/config" "$share/config"
 }
 
 use_environment() {

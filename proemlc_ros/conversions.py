@@ -99,6 +99,7 @@ def annotation_of(message: Any) -> Annotation:
         extractor=str(message.extractor),
         annotator=str(message.annotator),
         region=region_of(message),
+        entry=int(getattr(message, 'entry', 0)),
     )
 
 
@@ -142,7 +143,7 @@ def event_of(message: Any) -> Event:
                  int(getattr(message, 'sample', 0)), distinct(getattr(message, 'labels', ())),
                  distinct(getattr(message, 'absent', ())),
                  bool(getattr(message, 'complete', True)),
-                 str(getattr(message, 'annotator', '')))
+                 str(getattr(message, 'annotator', '')), int(getattr(message, 'entry', 0)))
 
 
 def new_header(factory: MessageFactory, stamp: int, frame_id: str = '') -> Any:
@@ -157,8 +158,8 @@ def region_message(factory: MessageFactory, region: Region) -> Any:
     return factory.new(REGION_TYPE, **region._asdict())
 
 
-def annotation_message(factory: MessageFactory, annotation: Annotation) -> Any:
-    """Return the LabelAnnotation of an annotation."""
+def annotation_message(factory: MessageFactory, annotation: Annotation, entry: int = 0) -> Any:
+    """Return the LabelAnnotation of an annotation; entry: number of what was learnt of it."""
     features = annotation.features
     return factory.new(
         ANNOTATION_TYPE,
@@ -170,11 +171,12 @@ def annotation_message(factory: MessageFactory, annotation: Annotation) -> Any:
         extractor=annotation.extractor,
         annotator=annotation.annotator,
         region=region_message(factory, annotation.region),
+        entry=entry,
     )
 
 
-def event_message(factory: MessageFactory, event: Event) -> Any:
-    """Return the ModelEvent of an event."""
+def event_message(factory: MessageFactory, event: Event, entry: int = 0) -> Any:
+    """Return the ModelEvent of an event; entry: its own number."""
     return factory.new(
         EVENT_TYPE,
         header=new_header(factory, event.stamp),
@@ -187,6 +189,7 @@ def event_message(factory: MessageFactory, event: Event) -> Any:
         absent=list(event.absent),
         complete=event.complete,
         annotator=event.annotator,
+        entry=entry,
     )
 
 

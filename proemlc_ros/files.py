@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def replace_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """
     path = os.path.abspath(path)
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f'.{name}.{secrets.token_hex(4)}.tmp')
+    temporary = os.path.join(folder, f'.{name}.{os.urandom(4).hex()}.tmp')
     try:
         with open(temporary, 'xb') as stream:
             stream.write(data)

@@ -20,6 +20,12 @@ collect_ignore_glob = ['*conftest.py']
 DOMAINS = range(1, 102)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests, so that short ones are left to fill the end."""
+    slow = {item.path for item in items if item.get_closest_marker('slow')}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True, scope='session')
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the networks that the user has installed out of the tests, and theirs out of home."""

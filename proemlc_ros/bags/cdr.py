@@ -45,8 +45,8 @@ _NO_VALUES: Vector = np.empty(0, np.float32)
 _SHORT = 512
 _NOT_PLAIN = (struct_error, ValueError, IndexError)
 
-# Labels, absent labels, complete, features, extractor, annotator, region.
-_Body = tuple[tuple[str, ...], tuple[str, ...], bool, Vector | None, str, str, Region]
+# Labels, absent labels, complete, features, extractor, annotator, region, request, entry.
+_Body = tuple[tuple[str, ...], tuple[str, ...], bool, Vector | None, str, str, Region, None, int]
 
 
 def read_vector(data: bytes) -> StampedVector | None:
@@ -118,8 +118,9 @@ def _event(data: bytes) -> tuple[int, tuple[Any, ...]]:
     absent, place = _texts(data, place)
     complete = _boolean(data, place)
     annotator, place = _text(data, place + 1)
-    _check_end(data, place)
-    return kind, (stamp, label, new_label, file_name, sample, labels, absent, complete, annotator)
+    entry = _entry(data, place, -_START)
+    return kind, (stamp, label, new_label, file_name, sample, labels, absent, complete, annotator,
+                  entry)
 
 
 def read_picture(data: bytes) -> Picture:
@@ -159,12 +160,12 @@ def _annotation_body(data: bytes, offset: int) -> _Body:
     features, place = _floats(data, place + 1)
     extractor, place = _text(data, place)
     annotator, place = _text(data, place)
-    region = WHOLE
+    region, entry = WHOLE, 0
     if not _is_end(data, place):
         region, place = _region(data, place, offset)
-        _check_end(data, place)
+        entry = _entry(data, place, offset)
     return (labels, absent, complete, features if features.size else None, extractor, annotator,
-            region)
+            region, None, entry)
 
 
 # Many annotations say the same; parsing again takes longer than a look-up.
@@ -188,6 +189,16 @@ def _region(data: bytes, place: int, offset: int) -> tuple[Region, int]:
     name, place = _text(data, place)
     place += -(place + offset) & 7
     return Region(name, *_BOX.unpack_from(data, place)), place + _BOX.size
+
+
+def _entry(data: bytes, place: int, offset: int) -> int:
+    """Return the number at the end of a message; 0 where an earlier version has written it."""
+    if _is_end(data, place):
+        return 0
+    place += -(place + offset) & 7
+    _check_end(data, place + _LONG.size)
+    entry: int = _LONG.unpack_from(data, place)[0]
+    return entry
 
 
 def _boolean(data: bytes, place: int) -> bool:

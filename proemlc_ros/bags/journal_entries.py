@@ -34,7 +34,7 @@ RECORD_TOPICS = (1, EVENT_TOPIC)
 
 _TOPIC_ENDINGS = ('annotations', 'events', 'pictures')
 # The fields that the newest version of each type has last; a definition without it is older.
-NEWEST_FIELDS = ('region', 'annotator', 'data')
+NEWEST_FIELDS = ('entry', 'entry', 'data')
 
 
 @dataclass(frozen=True, slots=True)

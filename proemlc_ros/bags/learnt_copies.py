@@ -12,6 +12,7 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proemlc_ros.bags.cdr import read_annotation
@@ -30,6 +31,21 @@ class _Seen(NamedTuple):
     place: int
     stamp: int
     has_features: bool
+    entry: int
+
+
+@dataclass
+class Copies:
+    """What a bag holds twice.
+
+    Attributes:
+        skipped: places of the messages to leave out, by topic; the first message of a topic is 0.
+        entries: numbers of journal entries that the copies left out have, by topic and place of
+            those that stay.
+    """
+
+    skipped: dict[str, set[int]] = field(default_factory=dict)
+    entries: dict[str, dict[int, int]] = field(default_factory=dict)
 
 
 def node_of(topic: str) -> str:
@@ -38,32 +54,32 @@ def node_of(topic: str) -> str:
 
 
 def find_copies(bag: BagReader, topics: Sequence[BagTopic],
-                prefer_learnt: bool) -> dict[str, set[int]]:
-    """Return which messages to leave out, so that each annotation is there once.
+                prefer_learnt: bool) -> Copies:
+    """Find which messages to leave out, so that each annotation is there once.
 
     Args:
         bag: open bag.
         topics: its topics of annotations.
         prefer_learnt: whether the copy of `~/learnt` stays, which has the stamp of the vector
             that the node found; else that of `~/annotations`.
-
-    Returns:
-        Places of the messages to leave out, by topic; the first message of a topic is 0.
     """
     names = {topic.name for topic in topics}
-    skipped: dict[str, set[int]] = {}
+    copies = Copies()
     for topic in topics:
         node = node_of(topic.name)
         sent, learnt = node + _SENT, node + _LEARNT
         if topic.name == sent and learnt in names:
             pairs = _pairs(_contents(bag, topics, sent), _contents(bag, topics, learnt))
-            skipped[sent], skipped[learnt] = set(), set()
+            copies.skipped[sent], copies.skipped[learnt] = set(), set()
+            copies.entries[sent] = {}
             for one, other in pairs:
                 # What ~/learnt publishes has no features, so that the other one is needed.
-                keep_learnt = prefer_learnt and not one.has_features
-                skipped[sent if keep_learnt else learnt].add(
-                    one.place if keep_learnt else other.place)
-    return skipped
+                if prefer_learnt and not one.has_features:
+                    copies.skipped[sent].add(one.place)
+                else:
+                    copies.skipped[learnt].add(other.place)
+                    copies.entries[sent][one.place] = other.entry
+    return copies
 
 
 def _contents(bag: BagReader, topics: Sequence[BagTopic],
@@ -79,7 +95,8 @@ def _contents(bag: BagReader, topics: Sequence[BagTopic],
                 said = annotation_of(bag.types.deserialize_cdr(data, topic.type))
             except Exception:  # As in raw(); the stream tells of it, or stops at it.
                 continue
-        found[_content(said)].append(_Seen(place, said.stamp, said.features is not None))
+        found[_content(said)].append(_Seen(
+            place, said.stamp, said.features is not None, said.entry))
     return found
 
 

@@ -25,11 +25,11 @@ from proemlc_ros.bags.entry_definitions import message_folder
 from proemlc_ros.classifier.records import Vector
 
 _PACKAGE = 'proemlc_ros'
-# Number of fields that our types had before the first later ones were added at their ends.
+# Numbers of fields that our types had before later ones were added at their ends, newest first.
 EARLIER_FIELDS = {
-    f'{_PACKAGE}/msg/{name}': count for name, count in (
-        ('FeatureVector', 3), ('LabelAnnotation', 7), ('LabelQuery', 8), ('LabelSet', 6),
-        ('ModelEvent', 5), ('Prediction', 5))}
+    f'{_PACKAGE}/msg/{name}': counts for name, counts in (
+        ('FeatureVector', (3,)), ('LabelAnnotation', (8, 7)), ('LabelQuery', (8,)),
+        ('LabelSet', (6,)), ('ModelEvent', (10, 5)), ('Prediction', (5,)))}
 _IDL_SEPARATOR = '=' * 80 + '\n'
 
 
@@ -177,7 +177,7 @@ def matching_typestore(name: str, data: bytes, types: Typestore) -> Typestore | 
 def is_ours(name: str, types: Typestore) -> bool:
     """Tell whether a typestore has some version of one of our types under its name."""
     return name in EARLIER_FIELDS and types.fielddefs[name][1] in [
-        store.fielddefs[name][1] for store in (default_typestore(), _earlier_typestore())]
+        store.fielddefs[name][1] for store in (default_typestore(), *_earlier_typestores())]
 
 
 def read_any_version(name: str, types: Typestore, data: bytes) -> object:
@@ -201,19 +201,27 @@ def read_any_version(name: str, types: Typestore, data: bytes) -> object:
 
 
 @cache
-def _earlier_typestore() -> Typestore:
-    """Return our types as they were without the later fields."""
-    default = default_typestore()
-    store = get_typestore(Stores.EMPTY)
-    store.register({
-        name: (constants, fields[:EARLIER_FIELDS.get(name, len(fields))])
-        for name, (constants, fields) in default.fielddefs.items()})
-    return store
+def _earlier_typestores() -> list[Typestore]:
+    """Return our types as they were without the later fields, newest first."""
+    stores = []
+    for version in range(max(map(len, EARLIER_FIELDS.values()))):
+        store = get_typestore(Stores.EMPTY)
+        store.register({
+            name: (constants, fields[:_earlier_count(name, version, len(fields))])
+            for name, (constants, fields) in default_typestore().fielddefs.items()})
+        stores.append(store)
+    return stores
+
+
+def _earlier_count(name: str, version: int, now: int) -> int:
+    """Return how many fields a type had so many versions of its own ago."""
+    counts = EARLIER_FIELDS.get(name, (now,))
+    return counts[min(version, len(counts) - 1)]
 
 
 @cache
 def _older_typestores() -> list[Typestore]:
-    return [_earlier_typestore(), *(get_typestore(store) for store in (
+    return [*_earlier_typestores(), *(get_typestore(store) for store in (
         Stores.ROS2_HUMBLE, Stores.ROS2_GALACTIC, Stores.ROS2_FOXY, Stores.ROS2_ELOQUENT,
         Stores.ROS2_DASHING))]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from proemlc_ros import conversions
 from proemlc_ros.bags.cdr import read_annotation, read_event, read_vector
-from proemlc_ros.bags.learnt_copies import find_copies, node_of
+from proemlc_ros.bags.learnt_copies import Copies, find_copies, node_of
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import Annotation, Event, StampedVector
@@ -65,14 +65,14 @@ class Sources:
         readers: function for the messages of each topic, by its name.
         shortcuts: faster function for serialized messages, of topics that have one.
         rejects: sensor messages that could not be used, counted by cause.
-        skipped: messages to leave out, by topic: their places, from 0.
+        copies: messages to leave out, since they are there twice.
     """
 
     topics: list[BagTopic] = field(default_factory=list)
     readers: dict[str, MessageReader] = field(default_factory=dict)
     shortcuts: dict[str, Shortcut] = field(default_factory=dict)
     rejects: Counter[str] = field(default_factory=Counter)
-    skipped: dict[str, set[int]] = field(default_factory=dict)
+    copies: Copies = field(default_factory=Copies)
 
     def add(self, topic: BagTopic, read: MessageReader, shortcut: Shortcut | None = None) -> None:
         """Add a topic."""
@@ -84,29 +84,40 @@ class Sources:
     @property
     def count(self) -> int:
         """Number of messages to be read."""
-        return sum(topic.count - len(self.skipped.get(topic.name, ()))
+        return sum(topic.count - len(self.copies.skipped.get(topic.name, ()))
                    for topic in self.topics)
+
+    def only(self, *types: str) -> Sources:
+        """Return the topics of some types alone."""
+        return replace(self, topics=[topic for topic in self.topics if topic.type in types])
 
     def stream(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
         """Yield what there is to learn from, with the time it was recorded at, in that order."""
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
-        places = dict.fromkeys(self.skipped, -1)
+        places = dict.fromkeys(self.copies.skipped, -1)
         for connection, time, data in bag.raw(set(decode)):
             name = connection.topic
             if name in places:
                 places[name] += 1
-                if places[name] in self.skipped[name]:
+                if places[name] in self.copies.skipped[name]:
                     continue
             shortcut = self.shortcuts.get(name)
             record = shortcut(data) if shortcut is not None else None
             if record is not None:
-                yield time, record
+                yield time, self._numbered(record, name, places)
                 continue
             message = decode[name](data, time)
             if message is not None:
                 for record in bag.converted(self.readers[name], message, time):
-                    yield time, record
+                    yield time, self._numbered(record, name, places)
         bag.note_unreadable()
+
+    def _numbered(self, record: BagRecord, topic: str, places: dict[str, int]) -> BagRecord:
+        """Return an annotation with the number that only its copy has; anything else as it is."""
+        entries = self.copies.entries.get(topic)
+        if entries and isinstance(record, Annotation):
+            return record._replace(entry=entries.get(places[topic], record.entry))
+        return record
 
 
 def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sources:
@@ -124,7 +135,7 @@ def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sou
     sources = Sources()
     features = None if selection.sensors is not None else _feature_topic(bag, selection)
     annotations = _annotation_topics(bag, selection, features)
-    sources.skipped = find_copies(
+    sources.copies = find_copies(
         # Vectors without a header have other stamps in a bag than they had for the node.
         bag, annotations, features is None or features.type == conversions.FEATURES_TYPE)
     for topic in annotations:

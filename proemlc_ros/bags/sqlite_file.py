@@ -57,6 +57,9 @@ class SqliteFile:
         path: the file, which must exist; see `create`.
         read_only: change nothing, not even a transaction that was cut off.
 
+    Attributes:
+        has_records: whether its entries have records, which only those of a journal have.
+
     Raises:
         sqlite3.Error: the file is not a database, or damaged.
     """
@@ -68,7 +71,7 @@ class SqliteFile:
             self._room = path.stat().st_size
             found = self._database.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'proemlc_entries'").fetchone()
-            self._has_records = found is not None
+            self.has_records = found is not None
         except BaseException:
             self._database.close()
             raise
@@ -111,11 +114,11 @@ class SqliteFile:
         with self._database:
             self._database.execute('BEGIN IMMEDIATE')
             self._database.executemany('INSERT INTO messages VALUES (?, ?, ?, ?)', rows)
-            if not self._has_records:
+            if not self.has_records:
                 self._database.execute(_RECORDS)
             self._database.executemany('INSERT INTO proemlc_entries VALUES (?, ?, ?, ?)',
                                        (record.stored() for record in records))
-        self._has_records = True
+        self.has_records = True
         self._keep_guard()
 
     def withdraw(self, after: int) -> None:
@@ -123,19 +126,19 @@ class SqliteFile:
         with self._database:
             self._database.execute('BEGIN IMMEDIATE')
             self._database.execute('DELETE FROM messages WHERE id > ?', (after,))
-            if self._has_records:
+            if self.has_records:
                 self._database.execute('DELETE FROM proemlc_entries WHERE id > ?', (after,))
 
     def records(self, after: int = 0) -> Generator[EntryRecord, None, None]:
         """Yield the records with a number above `after`, in order."""
-        if self._has_records:
+        if self.has_records:
             yield from starmap(EntryRecord.read, self._database.execute(
                 'SELECT id, digest, chain, reference FROM proemlc_entries WHERE id > ? '
                 'ORDER BY id', (after,)))
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
         """Return number and reference of the last entries whose reference begins so, in order."""
-        if not self._has_records:
+        if not self.has_records:
             return []
         found = [EntryRecord.read(*stored) for stored in self._database.execute(
             'SELECT id, digest, chain, reference FROM proemlc_entries '

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from proemlc_ros.bags.cdr import read_picture
-from proemlc_ros.bags.journal_check import journal_files, readable
+from proemlc_ros.bags.journal_check import JOURNAL, journal_files, readable
 from proemlc_ros.bags.journal_entries import (
     EVENT_TOPIC,
     PICTURE_TOPIC,
@@ -38,6 +39,18 @@ class StoredJournal:
         self._folder = folder
         self._codec = EntryCodec(RosbagsMessages(), '/proemlc')
 
+    @classmethod
+    def of(cls, path: Path) -> StoredJournal | None:
+        """Return the journal of a folder; None where it is another bag, or not readable so."""
+        files = journal_files(path) if path.is_dir() else []
+        for file in files:
+            with suppress(OSError, sqlite3.Error), readable(file) as copy, closing(
+                    SqliteFile(copy, read_only=True)) as opened:
+                if opened.has_records:
+                    return cls(path)
+        # The first versions wrote no records.
+        return cls(path) if files and path.resolve().name == JOURNAL else None
+
     def is_corrected(self) -> bool:
         """Tell whether an entry changes what an earlier one did, beside undoing the last one."""
         return any(isinstance(entry.record, Event) and is_correction(entry.record)
@@ -46,6 +59,14 @@ class StoredJournal:
     def has_pictures(self) -> bool:
         """Tell whether it has a picture."""
         return next(self._pairs([PICTURE_TOPIC]), None) is not None
+
+    def records(self) -> Iterator[tuple[int, Annotation | Event]]:
+        """Yield time and record of what can be read, each record with the number of its entry."""
+        for entry in self._entries():
+            if isinstance(entry.record, Annotation):
+                yield entry.time, entry.record._replace(entry=entry.number)
+            elif entry.record is not None:
+                yield entry.time, replace(entry.record, entry=entry.number)
 
     def samples(self) -> Iterator[tuple[int, int, Annotation]]:
         """Yield number, time and annotation of the samples in force, with their labels now."""

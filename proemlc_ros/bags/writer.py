@@ -23,7 +23,7 @@ from proemlc_ros.bags.message_types import (
     matching_typestore,
 )
 from proemlc_ros.bags.reader import offered_qos
-from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
+from proemlc_ros.classifier.records import Annotation, Event, StampedVector, Vector
 from proemlc_ros.errors import BagError
 from proemlc_ros.stamps import NANOSECONDS
 
@@ -31,6 +31,7 @@ STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 # Names of the classifier node's topics, so that the bag can be played to it without remapping.
 FEATURES_TOPIC = '/proemlc/features'
 ANNOTATIONS_TOPIC = '/proemlc/annotations'
+EVENTS_TOPIC = '/proemlc/events'
 # Any stamp except zero, which means "the newest" to an annotation.
 DEFAULT_START = 1_700_000_000 * NANOSECONDS
 
@@ -75,8 +76,13 @@ class BagWriter(AbstractContextManager['BagWriter']):
         self, annotation: Annotation, time: int, topic: str = ANNOTATIONS_TOPIC
     ) -> None:
         """Write an annotation as recorded at a time in nanoseconds."""
-        message = conversions.annotation_message(self.messages, annotation)
+        message = conversions.annotation_message(self.messages, annotation, annotation.entry)
         self._write(topic, conversions.ANNOTATION_TYPE, time, message)
+
+    def write_event(self, event: Event, time: int, topic: str = EVENTS_TOPIC) -> None:
+        """Write a change of the model as recorded at a time in nanoseconds."""
+        message = conversions.event_message(self.messages, event, event.entry)
+        self._write(topic, conversions.EVENT_TYPE, time, message)
 
     def copy(self, source: Connection, types: Typestore, time: int, data: bytes) -> None:
         """Copy a message of another bag as it is.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.catch_up import catch_up
@@ -143,12 +143,25 @@ class Corrections:
             UndoError: these are not the last ones, or cannot be taken back; nothing changed.
             JournalError: what was taken back until then is durable.
         """
-        return self._turn(EventKind.UNDO, numbers, annotator, mine)
+        return [step for step, _ in self.turn(EventKind.UNDO, numbers, annotator, mine)]
 
     def redo(self, numbers: Sequence[int] = (), annotator: str = '',
              mine: bool = False) -> list[ModelStep]:
         """Make steps again that were undone last; see `undo`."""
-        return self._turn(EventKind.REDO, numbers, annotator, mine)
+        return [step for step, _ in self.turn(EventKind.REDO, numbers, annotator, mine)]
+
+    def turn(self, kind: EventKind, numbers: Sequence[int], annotator: str,
+             mine: bool) -> list[tuple[ModelStep, Event]]:
+        """Return the steps that were undone or made again with the events of it; see `undo`."""
+        durable, done = self._durable, []
+        with durable.lock:
+            catch_up(durable)
+            for step in self._meant(kind, {*numbers}, annotator if mine else None):
+                if step.kind in BEGINNINGS:
+                    _require_nothing_behind(self.history(), step)
+                done.append((step, self._change(self._event(kind, annotator,
+                                                            sample=step.number))))
+        return done
 
     def without(self, number: int) -> ProEMLC:
         """Return a learner that has learnt all that is in force except one annotation.
@@ -189,18 +202,6 @@ class Corrections:
                                  durable.model.extractor)
 
     # ----- inside -----
-
-    def _turn(self, kind: EventKind, numbers: Sequence[int], annotator: str,
-              mine: bool) -> list[ModelStep]:
-        durable, done = self._durable, []
-        with durable.lock:
-            catch_up(durable)
-            for step in self._meant(kind, {*numbers}, annotator if mine else None):
-                if step.kind in BEGINNINGS:
-                    _require_nothing_behind(self.history(), step)
-                self._change(self._event(kind, annotator, sample=step.number))
-                done.append(step)
-        return done
 
     def _meant(self, kind: EventKind, numbers: set[int], annotator: str | None) -> list[ModelStep]:
         """Return the steps that are meant, in the order in which they are changed.
@@ -255,7 +256,7 @@ class Corrections:
                      else extractor_after(learner, after))
         durable.position, = durable.journal.append([event], [step_reference(event.sample)])
         durable.model.go_on_with(learner, entries, extractor)
-        return event
+        return replace(event, entry=durable.position)
 
 
 def _next(history: History, kind: EventKind, annotator: str | None) -> list[ModelStep]:

@@ -286,7 +286,7 @@ class DurableModel:
         """Write an event to the journal."""
         event = Event(kind, self.clock(), **fields)
         self.position, = self.journal.append([event], [reference])
-        return event
+        return Event(kind, event.stamp, entry=self.position, **fields)
 
     def try_snapshot(self) -> None:
         """Write the snapshot, or say why not."""

@@ -36,7 +36,7 @@ class ModelChanges:
         def act() -> ModelChange:
             annotation = self.durable.undo()
             labels = shown_names(annotation.labels) or 'an annotation without labels'
-            return ModelChange(f'undid {labels}', Event(EventKind.UNDO))
+            return ModelChange(f'undid {labels}', self._event(EventKind.UNDO))
         return self.learning.call(act)
 
     def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
@@ -58,7 +58,7 @@ class ModelChanges:
             kept = self.durable.reset()
             self._model_replaced()
             undo = f'; load {kept.name} to get it back' if kept is not None else ''
-            return ModelChange(f'forgot everything{undo}', Event(EventKind.RESET))
+            return ModelChange(f'forgot everything{undo}', self._event(EventKind.RESET))
         return self.learning.call(act)
 
     def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
@@ -69,7 +69,7 @@ class ModelChanges:
             learner = self.durable.model.learner
             return ModelChange(
                 f'loaded {path.name}: {len(learner.labels)} labels, {learner.samples} samples',
-                Event(EventKind.LOAD, file_name=path.name))
+                self._event(EventKind.LOAD, path.name))
         return self.learning.call(act)
 
     def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
@@ -79,6 +79,10 @@ class ModelChanges:
             # The name first: a terminal may have no room for the folder.
             return ModelChange(f'wrote {path.name} to {path.parent}')
         return self.learning.call(act)
+
+    def _event(self, kind: EventKind, file_name: str = '') -> Event:
+        """Return what the last entry of the journal says; to be called in the learning thread."""
+        return Event(kind, file_name=file_name, entry=self.durable.position)
 
     def _model_replaced(self) -> None:
         self.clear_buffer('model_replaced', 'the model was replaced')

@@ -77,6 +77,7 @@ class Annotation(NamedTuple):
         annotator: who annotates.
         region: of the vector meant.
         request: of the client, where it may be repeated.
+        entry: number of the journal entry, in records of what was learnt; 0 where not known.
     """
 
     stamp: int
@@ -88,6 +89,7 @@ class Annotation(NamedTuple):
     annotator: str = ''
     region: Region = WHOLE
     request: ClientRequest | None = None
+    entry: int = 0
 
     @property
     def matched_features(self) -> Vector:
@@ -104,7 +106,8 @@ class Annotation(NamedTuple):
     def about(self, vector: StampedVector) -> Annotation:
         """Return the same annotation with the stamp, values, extractor and region of a vector."""
         return Annotation(vector.stamp, self.labels, self.absent, self.complete, vector.data,
-                          vector.extractor, self.annotator, vector.region, self.request)
+                          vector.extractor, self.annotator, vector.region, self.request,
+                          self.entry)
 
     def bare(self) -> Annotation:
         """Return the same annotation without the values."""
@@ -179,6 +182,7 @@ class Event:
         absent: names that are absent, for RELABEL.
         complete: whether every name that is not listed is absent, for RELABEL.
         annotator: who made the change.
+        entry: number of the journal entry of the event itself; 0 where not known.
     """
 
     kind: EventKind
@@ -191,6 +195,7 @@ class Event:
     absent: tuple[str, ...] = ()
     complete: bool = True
     annotator: str = ''
+    entry: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

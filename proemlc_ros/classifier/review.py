@@ -120,15 +120,13 @@ class Review:
             mine: whether only steps of that annotator count.
         """
         def act() -> CorrectedModel:
-            undo = kind is EventKind.UNDO
-            steps = (self._corrections.undo if undo else self._corrections.redo)(
-                numbers, annotator, mine)
+            done = self._corrections.turn(kind, numbers, annotator, mine)
+            steps = [step for step, _ in done]
             if any(step.kind in BEGINNINGS for step in steps):
                 self._classifier.clear_buffer('model_replaced', 'the model was replaced')
             text = steps_text(steps)
-            return CorrectedModel(f'took back: {text}' if undo else f'made again: {text}', [
-                Event(kind, self._classifier.durable.clock(), sample=step.number,
-                      annotator=annotator) for step in steps])
+            verb = 'took back' if kind is EventKind.UNDO else 'made again'
+            return CorrectedModel(f'{verb}: {text}', [event for _, event in done])
         return self._classifier.learning.call(act)
 
     def reembed(self, embedding: Callable[[], Embedding],

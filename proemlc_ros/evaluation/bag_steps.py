@@ -82,6 +82,8 @@ class BagSteps:
         path: The bag.
         stream: Turns its messages into steps.
         needs_annotations: Whether it is useless without annotations.
+        as_it_stands: Whether only the samples in force are wanted, without how they came to be;
+            where the bag does not tell these, it makes no difference.
         start: Beginning of the bag in nanoseconds, once it is open.
         notes: Defects of the bag, at the end.
 
@@ -91,6 +93,7 @@ class BagSteps:
     path: Path
     stream: AnnotationStream
     needs_annotations: bool = False
+    as_it_stands: bool = False
     start: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -108,9 +111,10 @@ class BagSteps:
                     f'{bag.path}: no annotations to compare predictions with; add some with '
                     '"proemlc bag annotate", or write the predictions with --predictions FILE')
             counter = _MessageCounter()
-            if counts_as_it_stands(bag, self.bags.topics):
+            if counts_as_it_stands(bag, self.bags.topics, self.as_it_stands):
                 for step in self.stream.steps(counter.counted(
-                        samples_in_force(bag, self.bags.topics, self.notes))):
+                        samples_in_force(
+                            bag, self.bags.topics, self.notes, self.stream.rejects))):
                     yield step, counter.take()
                 return
             sources = find_sources(bag, self.bags.topics)

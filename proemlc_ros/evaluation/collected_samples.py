@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -13,17 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.bags.sources import BagRecord
-from proemlc_ros.bags.stored_journal import StoredJournal
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import accepted_labels
-from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.renewal import plan_for, renewed
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.errors import BagError
-from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
+from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 
 
@@ -86,21 +82,9 @@ class CollectedSamples:
     def _add(self, bags: BagSet, path: Path) -> None:
         stream = AnnotationStream(bags.rules)
         stream.expected.extractor = self.extractor
-        with bags.open(path) as bag:
-            is_journal = bool(bag.of_type(EVENT_TYPE)) and path.is_dir()
-        blocks: Iterable[AnnotationBlock]
-        if is_journal and bags.topics.sensors is None:
-            steps = stream.steps(_in_force(path))
-            blocks = [step for step in steps if isinstance(step, AnnotationBlock)]
-        else:
-            reading = BagSteps(bags, path, stream)
-            blocks = list(reading.annotation_blocks())
-            self.notes += reading.notes
+        reading = BagSteps(bags, path, stream, as_it_stands=True)
+        blocks = list(reading.annotation_blocks())
+        self.notes += reading.notes
         self.annotations += chain.from_iterable(block.annotations() for block in blocks)
         self.rejects.update(stream.rejects)
         self.extractor = self.extractor or stream.expected.extractor
-
-
-def _in_force(path: Path) -> Iterator[tuple[int, BagRecord]]:
-    for _, time, sample in StoredJournal(path).samples():
-        yield time, sample

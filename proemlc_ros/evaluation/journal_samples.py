@@ -1,44 +1,117 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The samples of a journal as they are in force, with features of now or made again.
+"""The samples in force of a journal or a recording, with features of now or made again.
 
-A journal whose samples were corrected later is not played as it happened: what counts is what the
+Where samples were corrected later, a bag is not played as it happened: what counts is what the
 corrections have made of it. The same with other features, made from the kept pictures.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.sources import BagRecord, TopicSelection
+from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
 from proemlc_ros.bags.stored_journal import StoredJournal
-from proemlc_ros.conversions import EVENT_TYPE
+from proemlc_ros.classifier.history import History, is_correction
+from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.errors import BadSensorDataError
 
 
-def counts_as_it_stands(bag: BagReader, topics: TopicSelection) -> bool:
-    """Tell whether the samples in force of a journal count, not how they came to be."""
-    if not bag.of_type(EVENT_TYPE) or not bag.path.is_dir():
-        return False
-    journal = StoredJournal(bag.path)
-    return journal.has_pictures() if topics.sensors is not None else journal.is_corrected()
-
-
-def samples_in_force(bag: BagReader, topics: TopicSelection,
-                     notes: list[str]) -> Iterator[tuple[int, BagRecord]]:
-    """Yield time and annotation of the samples in force.
+def counts_as_it_stands(bag: BagReader, topics: TopicSelection, wanted: bool = False) -> bool:
+    """Tell whether the samples in force of a bag count, not how they came to be.
 
     Args:
-        bag: the journal.
-        topics: with a pipeline, the features are made again from the pictures.
-        notes: gets a line about samples that have none.
+        bag: open bag.
+        topics: of it.
+        wanted: whether they do even where nothing was corrected.
     """
-    journal = StoredJournal(bag.path)
-    if topics.sensors is None:
+    if not bag.of_type(EVENT_TYPE):
+        return False
+    journal = StoredJournal.of(bag.path)
+    if journal is not None:
+        return (journal.has_pictures() if topics.sensors is not None
+                else wanted or journal.is_corrected())
+    sources = find_sources(bag, topics)
+    corrected = wanted or any(isinstance(event, Event) and is_correction(event)
+                              for _, event in sources.only(EVENT_TYPE).stream(bag))
+    return corrected and _tells_its_history(bag, sources)
+
+
+def samples_in_force(bag: BagReader, topics: TopicSelection, notes: list[str],
+                     rejects: Counter[str]) -> Iterator[tuple[int, BagRecord]]:
+    """Yield time and annotation of the samples in force; of a recording, also its vectors.
+
+    Args:
+        bag: a journal, or a recording that tells its history.
+        topics: with a pipeline, the features are made again, of a journal from the pictures.
+        notes: gets a line about what is missing.
+        rejects: gets the numbers of sensor messages that could not be used, by cause.
+    """
+    journal = StoredJournal.of(bag.path)
+    if journal is None:
+        sources = find_sources(bag, topics)
+        yield from _recorded(bag, sources, notes)
+        rejects.update(sources.rejects)
+    elif topics.sensors is None:
         yield from ((time, sample) for _, time, sample in journal.samples())
     else:
         yield from _embedded_again(bag, topics, journal, notes)
+
+
+def _tells_its_history(bag: BagReader, sources: Sources) -> bool:
+    """Tell whether the annotations of a recording say which entries they are.
+
+    Those of `~/learnt` do, unless an earlier version published them.
+    """
+    return any(isinstance(said, Annotation) and said.entry
+               for _, said in sources.only(ANNOTATION_TYPE).stream(bag))
+
+
+def _recorded(bag: BagReader, sources: Sources,
+              notes: list[str]) -> Iterator[tuple[int, BagRecord]]:
+    history = _recorded_history(bag, sources, notes)
+    for time, record in sources.stream(bag):
+        if isinstance(record, Annotation) and record.entry:
+            sample = history.samples.get(record.entry)
+            if sample is not None:
+                yield time, record._replace(labels=sample.labels, absent=sample.absent,
+                                            complete=sample.complete)
+        elif not isinstance(record, Event):
+            yield time, record  # A vector, or an annotation that the classifier did not learn.
+    notes += [f'{bag.path.name}: {note}' for note in bag.notes]
+
+
+def _recorded_history(bag: BagReader, sources: Sources, notes: list[str]) -> History:
+    history, unknown = History(), 0
+    for time, record in _in_order_of_entries(bag, sources):
+        if record.entry or isinstance(record, Event):
+            unknown += (isinstance(record, Event) and record.sample > 0
+                        and record.kind is not EventKind.LOAD
+                        and record.sample not in history.steps)
+            history.add(record.entry or history.last, time, record)
+    if unknown:
+        notes.append(f'{bag.path.name}: {unknown} corrections are about what was taught before '
+                     'the recording, and have no effect')
+    start = history.steps.get(history.origin)
+    if start is not None and start.kind is EventKind.LOAD:
+        notes.append(f'{bag.path.name}: the samples of the model that was loaded are not in it')
+    return history
+
+
+def _in_order_of_entries(bag: BagReader,
+                         sources: Sources) -> list[tuple[int, Annotation | Event]]:
+    """Return annotations and events as they were learnt; two topics may arrive out of order."""
+    found: list[tuple[int, int, Annotation | Event]] = []
+    last = 0
+    for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(bag):
+        if isinstance(record, (Annotation, Event)):
+            last = record.entry or last
+            bare = record.bare() if isinstance(record, Annotation) else record
+            found.append((last, time, bare))
+    return [(time, record) for _, time, record in sorted(found, key=lambda item: item[0])]
 
 
 def _embedded_again(bag: BagReader, topics: TopicSelection, journal: StoredJournal,

@@ -22,6 +22,8 @@ from proemlc_ros.features.settings import nested
 PLAIN = '!plain'
 TEXT = 'tag:yaml.org,2002:str'
 
+MAX_DEPTH = 100
+
 TRUE = frozenset('Y y yes Yes YES true True TRUE on On ON'.split())
 FALSE = frozenset('N n no No NO false False FALSE off Off OFF'.split())
 # What the C functions strtol and strtod take.
@@ -32,6 +34,17 @@ FLOAT = re.compile(r'[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?')
 SPECIAL = re.compile(r'\.(nan|NaN|NAN)|[+-]?\.(inf|Inf|INF)|[+-]?(?i:nan|inf|infinity)')
 
 
+class _ShallowLoader(yaml.SafeLoader):  # type: ignore[misc]
+    """Rejects brackets in brackets without end, which take PyYAML quadratic time."""
+
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        """Begin a list or mapping in brackets."""
+        if self.flow_level >= MAX_DEPTH:
+            raise yaml.MarkedYAMLError(
+                None, None, f'more than {MAX_DEPTH} brackets in each other', self.get_mark())
+        super().fetch_flow_collection_start(token)
+
+
 def read_yaml(file: IO[bytes] | str) -> Any:
     """Return the content of a YAML file with the types that ROS gives to its values.
 
@@ -39,7 +52,7 @@ def read_yaml(file: IO[bytes] | str) -> Any:
         yaml.YAMLError: not YAML, a key that comes twice, or a value that is missing.
 
     """
-    loader = yaml.SafeLoader(file)
+    loader = _ShallowLoader(file)
     # In place of PyYAML's own rules: every plain scalar, with any first character.
     loader.yaml_implicit_resolvers = {None: [(PLAIN, re.compile(''))]}
     try:

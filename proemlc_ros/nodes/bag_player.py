@@ -24,6 +24,7 @@ from proemlc_ros.bags.learnt_copies import node_of
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader, offered_qos
 from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
+from proemlc_ros.bags.stored_journal import StoredJournal
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.foreign_text import printable_line
@@ -121,7 +122,9 @@ class BagPlayer(Node):
     def _teaching_stream(self, node: str) -> Iterator[tuple[int, TeachingPlayer, BagRecord]]:
         # Opened once more: what is published is read at the same time.
         with self._bag.again() as bag:
-            for recorded, record in self._taught[node].stream(bag):
+            journal = StoredJournal.of(bag.path)  # Whose entries have numbers.
+            records = self._taught[node].stream(bag) if journal is None else journal.records()
+            for recorded, record in records:
                 yield recorded, self.teaching[node], record
 
 

@@ -14,8 +14,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-# SciPy's library is loaded with the first module that needs it.
-import scipy.linalg  # noqa: F401
+from proemlc_ros.core.solving.blas import library
 
 _MAPS = Path('/proc/self/maps')
 _LIBRARY = re.compile('lib.*blas')
@@ -35,6 +34,7 @@ def limit_blas_threads(threads: int) -> int:
     """
     if threads < 1:
         return 0
+    library('blas')  # SciPy's is loaded with the first module that needs it.
     setters = [setter for path in _loaded_libraries() if (setter := _setter(path)) is not None]
     for setter in setters:
         setter(threads)

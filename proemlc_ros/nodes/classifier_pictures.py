@@ -9,73 +9,23 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from rclpy.exceptions import NameValidationException
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import CompressedImage, Image
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.pictures import keep_late_picture
-from proemlc_ros.classifier.records import Picture, Region
-from proemlc_ros.features.sensor_arrays import sample_of
+from proemlc_ros.foreign_text import printable_line, shown
 from proemlc_ros.nodes.receiver import Receiver
-from proemlc_ros.operator.pictures import jpeg_of
 from proemlc_ros.stamps import stamp_of
 
 _QOS = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
-_IMAGE_TYPES: dict[str, type] = {
-    'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
+_IMAGE_TYPES = ('sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage')
 # Seconds between searches for the publisher of a topic.
 _SEARCH_PERIOD = 1.0
-_JPEG = b'\xff\xd8\xff'
-
-
-class CameraSource:
-    """An image message that can be made small.
-
-    Args:
-        message: Image or CompressedImage.
-        kind: its type.
-        size: longest side of the small picture, pixels.
-        quality: of its JPEG, 1 to 100.
-    """
-
-    def __init__(self, message: Any, kind: str, size: int, quality: int) -> None:
-        self.nbytes = len(message.data)
-        self._message = message
-        self._kind = kind
-        self._size = size
-        self._quality = quality
-
-    def picture(self, region: Region) -> Picture:
-        """Return it, or a region of it, small and compressed.
-
-        Raises:
-            BadSensorDataError: the message is broken.
-        """
-        pixels = sample_of(self._message, self._kind)
-        stamp = stamp_of(self._message.header)
-        whole = not (region.size_x > 0 and region.size_y > 0)
-        if whole and max(pixels.shape[:2]) <= self._size and self._kind.endswith('Compressed'
-                                                                                 'Image'):
-            data = bytes(self._message.data)
-            if data.startswith(_JPEG):  # Once compressed is better than twice.
-                return Picture(stamp, 'jpeg', data)
-        if not whole:
-            pixels = cut(pixels, region)
-        return Picture(stamp, 'jpeg', jpeg_of(pixels, self._size, self._quality))
-
-
-def cut(pixels: Any, region: Region) -> Any:
-    """Return the part of a picture that a region covers; at least one pixel."""
-    height, width = pixels.shape[:2]
-    left, right = _span(region.center_x, region.size_x, width)
-    upper, lower = _span(region.center_y, region.size_y, height)
-    return pixels[upper:lower, left:right]
-
-
-def _span(center: float, size: float, end: int) -> tuple[int, int]:
-    first = min(max(round(center - size / 2), 0), end - 1)
-    return first, min(max(round(center + size / 2), first + 1), end)
+# A name that is none, since others give it, or a topic that the security policy does not allow.
+_REFUSED = (NameValidationException, ValueError, rclpy_implementation.RCLError)
 
 
 class ClassifierPictures:
@@ -109,7 +59,12 @@ class ClassifierPictures:
             topic = '' if newest is None else newest.source_topic
         if topic and topic != self._topic and time.monotonic() >= self._next_search:
             self._next_search = time.monotonic() + _SEARCH_PERIOD
-            self._subscribe(self._node.resolve_topic_name(topic), topic)
+            try:
+                self._subscribe(self._node.resolve_topic_name(topic), topic)
+            except _REFUSED as error:
+                self._topic = topic  # Not again, unless the vectors name another one.
+                self._node.get_logger().warning(printable_line(
+                    f'The journal gets no pictures: {shown(topic)} cannot be received: {error}'))
 
     def destroy(self) -> None:
         """Receive nothing any more."""
@@ -126,10 +81,14 @@ class ClassifierPictures:
         self._topic, self._kind = topic, kind
         self._classifier.durable.pictures.clear()
         if kind:
-            self._receiver = Receiver(
-                self._node, _IMAGE_TYPES[kind], full_name, self._on_picture, _QOS)
+            # Here, since OpenCV would make each start longer, with or without pictures.
+            from proemlc_ros.nodes.camera_source import TYPES
+
+            self._receiver = Receiver(self._node, TYPES[kind], full_name, self._on_picture, _QOS)
 
     def _on_picture(self, message: Any) -> None:
+        from proemlc_ros.nodes.camera_source import CameraSource
+
         source = CameraSource(message, self._kind, self._values.picture_size,
                               self._values.picture_quality)
         durable = self._classifier.durable

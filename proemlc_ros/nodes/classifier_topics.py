@@ -171,13 +171,14 @@ class ClassifierTopics:
         else:
             self._labels_changed = True  # Counts and thresholds wait for the periodic work.
         if self._learnt.get_subscription_count():
-            self._learnt.publish(annotation_message(self._factory, learnt.annotation.bare()))
+            self._learnt.publish(annotation_message(
+                self._factory, learnt.annotation.bare(), learnt.number))
 
     def publish_event(self, event: Event) -> None:
         """Publish a change of the model, and the labels after it."""
         self._classifier.matcher.objects.clear()
         self.publish_labels()
-        self._events.publish(event_message(self._factory, event))
+        self._events.publish(event_message(self._factory, event, event.entry))
 
     def _on_renewed(self, change: ModelChange) -> None:
         self._node.get_logger().info(f'The model was {change.message}')

@@ -9,7 +9,6 @@ send, has no effect.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import signal
@@ -70,6 +69,8 @@ class Signals:
 
     async def wait_async(self) -> None:
         """Return at the next signal, in the asyncio loop of the main thread."""
+        import asyncio  # by those who have a loop; a node alone starts sooner without it
+
         came = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.add_reader(self._reader, came.set)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.client import Client
@@ -26,6 +27,7 @@ from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.srv import (
     Annotate,
     ChangeSamples,
+    ListHistory,
     LoadModel,
     MergeLabels,
     RemoveLabel,
@@ -40,8 +42,23 @@ MAX_VECTORS = 1000
 _SERVICES: dict[str, Any] = {
     'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger,
     'rename_label': RenameLabel, 'remove_label': RemoveLabel, 'load_model': LoadModel,
-    'change_samples': ChangeSamples,
-    'merge_labels': MergeLabels, 'redo_change': UndoChange}
+    'change_samples': ChangeSamples, 'merge_labels': MergeLabels, 'list_history': ListHistory,
+    'undo_change': UndoChange, 'redo_change': UndoChange}
+_CORRECTIONS = (EventKind.RELABEL, EventKind.DELETE)
+_TURNS = (EventKind.UNDO, EventKind.REDO)
+# Service and request of the events that refer to no other entry.
+_REQUESTS: dict[EventKind, Callable[[Event], tuple[str, dict[str, Any]]]] = {
+    EventKind.UNDO: lambda event: ('undo', {}),
+    EventKind.REDO: lambda event: ('redo_change', {}),
+    EventKind.RESET: lambda event: ('reset', {}),
+    EventKind.RENEW: lambda event: ('renew', {}),
+    EventKind.RENAME: lambda event: (
+        'rename_label', {'label': event.label, 'new_label': event.new_label}),
+    EventKind.REMOVE: lambda event: ('remove_label', {'label': event.label}),
+    EventKind.MERGE_LABELS: lambda event: (
+        'merge_labels', {'label': event.label, 'into': event.new_label}),
+    EventKind.LOAD: lambda event: ('load_model', {'file_name': event.file_name}),
+}
 
 
 class TeachingPlayer:
@@ -66,9 +83,9 @@ class TeachingPlayer:
         self._clients: dict[str, Client] = {}
         self._messages = RosMessages()
         self._vectors: OrderedDict[int, StampedVector] = OrderedDict()
-        # Numbers of the journal entries: those of the bag, and what the classifier made of them.
-        self._place = 0
+        # By the numbers of entries in the bag: those that the classifier gave, and who did it.
         self._numbers: dict[int, int] = {}
+        self._annotators: dict[int, str] = {}
 
     def wait(self, seconds: float) -> bool:
         """Wait until the classifier offers its services; return whether it does."""
@@ -81,42 +98,55 @@ class TeachingPlayer:
             if len(self._vectors) > MAX_VECTORS:
                 self._vectors.popitem(last=False)
             return
-        self._place += 1
         if isinstance(record, Annotation):
-            self._annotate(record)
+            number = self._annotate(record)
+        elif record.kind in _CORRECTIONS or record.sample and record.kind in _TURNS:
+            number = self._correct(record)
         else:
-            self._carry_out(record)
+            number = self._change(record)
+        if record.entry and number:
+            self._numbers[record.entry] = number
+            self._annotators[record.entry] = record.annotator
 
-    def _annotate(self, annotation: Annotation) -> None:
+    def _annotate(self, annotation: Annotation) -> int:
+        """Return the number of the entry; so do the others; 0 where there is none."""
         vector = self._vectors.get(annotation.stamp)
         if not annotation.stamp and self._vectors:
             vector = next(reversed(self._vectors.values()))
         if annotation.features is None and vector is not None:
             annotation = annotation.about(vector)
         answer = self._call('annotate', annotation=annotation_message(self._messages, annotation))
-        if answer is not None:
-            self._numbers[self._place] = int(answer.entry)
+        return 0 if answer is None else int(answer.entry)
 
-    def _carry_out(self, event: Event) -> None:
-        sample = self._numbers.get(event.sample, event.sample)
-        if event.kind is EventKind.UNDO:
-            self._call('undo')
-        elif event.kind is EventKind.REDO:
-            self._call('redo_change', annotator=event.annotator)
-        elif event.kind in (EventKind.RESET, EventKind.RENEW):
-            self._call(event.kind.name.lower())
-        elif event.kind is EventKind.RENAME:
-            self._call('rename_label', label=event.label, new_label=event.new_label)
-        elif event.kind is EventKind.REMOVE:
-            self._call('remove_label', label=event.label)
-        elif event.kind is EventKind.MERGE_LABELS:
-            self._call('merge_labels', label=event.label, into=event.new_label)
-        elif event.kind is EventKind.LOAD:
-            self._call('load_model', file_name=event.file_name)
-        elif event.kind in (EventKind.RELABEL, EventKind.DELETE):
-            self._call('change_samples', samples=[sample], labels=list(event.labels),
-                       absent=list(event.absent), complete=event.complete,
-                       remove=event.kind is EventKind.DELETE)
+    def _correct(self, event: Event) -> int:
+        """Carry out an event that refers to another entry."""
+        number = self._numbers.get(event.sample)
+        if number is None:
+            self.failures.append(f'{event.kind.name.lower()} of entry {event.sample}, which is '
+                                 'not in the bag or was not repeated')
+            return 0
+        if event.kind in _TURNS:
+            # Of one's own steps the last one, else the last one of all.
+            self._call(f'{event.kind.name.lower()}_change', steps=[number],
+                       annotator=event.annotator,
+                       mine=self._annotators[event.sample] == event.annotator)
+            return 0
+        answer = self._call(
+            'change_samples', samples=[number], labels=list(event.labels),
+            absent=list(event.absent), complete=event.complete,
+            remove=event.kind is EventKind.DELETE, annotator=event.annotator)
+        return 0 if answer is None else int(answer.steps[0])
+
+    def _change(self, event: Event) -> int:
+        """Carry out an event about the model as a whole, or its last annotation."""
+        name, fields = _REQUESTS[event.kind](event)
+        if event.kind not in (EventKind.UNDO, EventKind.RESET, EventKind.RENEW):
+            fields['annotator'] = event.annotator
+        if self._call(name, **fields) is None or event.kind is EventKind.UNDO:
+            return 0
+        history = self._call('list_history', limit=1)
+        self.done -= 1  # It only asks.
+        return int(history.steps[0].number) if history is not None and history.steps else 0
 
     def _call(self, name: str, **fields: Any) -> Any:
         """Return the answer of a service, None where it did not succeed.

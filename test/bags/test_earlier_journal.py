@@ -62,11 +62,11 @@ def as_expected(entry):
     if isinstance(record, Annotation):
         fields = {**record._asdict(), 'features': record.features.tolist()}
         # Of later versions.
-        assert (fields.pop('request'), fields.pop('region')) == (None, WHOLE)
+        assert [fields.pop(name) for name in ('request', 'region', 'entry')] == [None, WHOLE, 0]
         return {'number': entry.number, 'annotation': json.loads(json.dumps(fields))}
     fields = {**asdict(record), 'kind': record.kind.name}
-    later = ('sample', 'labels', 'absent', 'complete', 'annotator')
-    assert [fields.pop(name) for name in later] == [0, (), (), True, '']
+    later = ('sample', 'labels', 'absent', 'complete', 'annotator', 'entry')
+    assert [fields.pop(name) for name in later] == [0, (), (), True, '', 0]
     return {'number': entry.number, 'event': fields}
 
 

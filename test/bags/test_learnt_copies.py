@@ -55,6 +55,12 @@ def test_the_same_said_twice_counts_twice(recorded):
     assert said(recorded(*twice)) == [(1, ('cup',))] * 2
 
 
+def test_of_copies_with_features_the_one_that_stays_gets_the_number(recorded):
+    with_features = Annotation(SECOND, ('cup',), features=np.ones(3, np.float32))
+    found, = recorded((SENT, with_features), (LEARNT, Annotation(SECOND, ('cup',), entry=17)))
+    assert found.features is not None and found.entry == 17
+
+
 def test_the_newest_vector_is_the_one_that_the_node_found(recorded):
     found = recorded((SENT, Annotation(0, ('cup',))), (LEARNT, Annotation(4 * SECOND, ('cup',))))
     assert said(found) == [(4, ('cup',))]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever the order of things, the model is the batch ridge solution."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from core_reference import NAMES, batch_scores, plain
@@ -97,25 +99,32 @@ def test_taking_the_last_sample_back_leaves_nothing_behind(forgetting):
     np.testing.assert_allclose(model.scores([x, y]), fresh.scores([x, y]), rtol=0, atol=1e-14)
 
 
-@settings(max_examples=40, deadline=None)
-@given(cuts=st.lists(st.integers(1, 149), max_size=12), activation=st.sampled_from(
-    ['laplacian', 'rbf', 'relu']), scaling=st.sampled_from(['none', 'standard', 'minmax', 'l2']))
-def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling):
+@cache
+def taught_one_by_one(activation, scaling):
+    """Return samples, and the model that has learnt them singly."""
     random = np.random.default_rng(3)
     X = random.normal(size=(150, WIDTH))
     annotations = [tuple(name for name in NAMES[:1 + place // 40] if random.random() < 0.4)
                    for place in range(150)]
-    one_by_one = plain(activation=activation, scaling=scaling, warmup=60)
+    model = plain(activation=activation, scaling=scaling, warmup=60)
     for x, annotation in zip(X, annotations):
-        one_by_one.learn(x, annotation)
+        model.learn(x, annotation)
+    np.testing.assert_allclose(model.scores(X), batch_scores(model, X, annotations, X),
+                               rtol=0, atol=1e-8)
+    model.fit_decision()
+    return X, annotations, model
+
+
+@settings(max_examples=40, deadline=None)
+@given(cuts=st.lists(st.integers(1, 149), max_size=12), activation=st.sampled_from(
+    ['laplacian', 'rbf', 'relu']), scaling=st.sampled_from(['none', 'standard', 'minmax', 'l2']))
+def test_chunks_do_not_matter_even_across_the_warm_up(cuts, activation, scaling):
+    X, annotations, one_by_one = taught_one_by_one(activation, scaling)
     chunks = plain(activation=activation, scaling=scaling, warmup=60)
     for part in np.split(np.arange(150), sorted(set(cuts))):
         chunks.learn(X[part], [annotations[place] for place in part])
     np.testing.assert_allclose(chunks.scores(X), one_by_one.scores(X), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(one_by_one.scores(X), batch_scores(one_by_one, X, annotations, X),
-                               rtol=0, atol=1e-8)
-    for model in (chunks, one_by_one):
-        model.fit_decision()
+    chunks.fit_decision()
     np.testing.assert_allclose(chunks.thresholds, one_by_one.thresholds, atol=1e-6)
     assert chunks.predict(X) == one_by_one.predict(X)
 

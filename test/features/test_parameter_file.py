@@ -98,12 +98,18 @@ def test_errors_name_file_line_and_column(tmp_path, text, reason, line, column):
 
 
 @pytest.mark.parametrize('content', [
-    b'\0', b'[' * 5000, b'a: &a [*a]', b'\xff\xfe\xfa', b'a: \xe9'])
+    b'\0', pytest.param(b'[' * 5000, id='nested'), b'a: &a [*a]', b'\xff\xfe\xfa', b'a: \xe9'])
 def test_files_that_are_not_yaml_are_rejected(tmp_path, content):
     path = tmp_path / 'p.yaml'
     path.write_bytes(content)
     with pytest.raises(ExtractorError, match=r'p\.yaml'):
         settings_from_file(path)
+
+
+def test_brackets_in_each_other_are_rejected_where_there_are_too_many(tmp_path):
+    with pytest.raises(ExtractorError, match='more than 100 brackets') as caught:
+        settings_from_file(written(tmp_path, f'a: {"[" * 101}{"]" * 101}\n'))
+    assert 'line 1, column 104' in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -32,10 +32,11 @@ def flood(ros):
 @pytest.mark.parametrize('depth', [1, 5000])
 def test_every_annotation_of_a_flood_is_learnt_rejected_or_counted_as_lost(
         classifier, flood, depth):
-    node, _ = classifier('max_annotation_rate:=500.0')
+    # A rate below that at which the busiest machine receives them.
+    node, _ = classifier('max_annotation_rate:=50.0')
     account = flood(depth, 5000)
     assert account.total == 5000, account
-    assert account['learnt'] >= 500 and account['rate'] >= 500
+    assert account['learnt'] >= 50 and account['rate'] >= 500
     assert ('annotations were lost' in node.output) == (account['lost'] > 0)
     assert node.output.count('Rejected, rate:') <= 10  # At most one line per warning_period.
 

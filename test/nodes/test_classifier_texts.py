@@ -46,6 +46,16 @@ def test_long_and_hidden_texts_are_rejected_counted_and_kept_out_of_the_log(clas
     assert node.output.count('x' * 101) == 0
 
 
+def test_a_source_topic_that_is_no_topic_ends_nothing(classifier):
+    node, partner = classifier()
+    for number, topic in enumerate(('two words', 'a\x1b[2J' * 500), 1):
+        partner.predict(float(number), values_of(number), source_topic=topic)
+        node.wait_for('(?s)' + '.*'.join(['The journal gets no pictures'] * number), 60)
+    assert partner.annotate(labels=['cup'], features=values_of(1)).success
+    lines = node.output.splitlines()
+    assert max(map(len, lines)) < 800 and all(line.isprintable() for line in lines)
+
+
 def test_invisible_names_are_rejected_and_two_spellings_are_one_label(classifier):
     _, partner = classifier()
     for name in INVISIBLE:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The security policy allows every topic and service that the nodes really create."""
 
+from fnmatch import fnmatch
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,6 +11,8 @@ from sensor_partner import CAMERA
 
 rclpy = pytest.importorskip('rclpy')
 pytest.importorskip('aiohttp')
+
+from sensor_msgs.msg import Image
 
 pytestmark = pytest.mark.slow
 POLICY = Path(__file__).parents[2] / 'config/security/policy.xml'
@@ -28,14 +31,26 @@ def allowed(node, element, attribute):
             if group.get(attribute) == 'ALLOW' for entry in group.iter(element)}
 
 
+# What a node creates only while a camera publishes and somebody looks at the annotated pictures.
+LATE = {'proemlc': '/camera/image_raw', 'features': '/proemlc/predictions'}
+
+
 @pytest.fixture
 def created(ros, start_process, feature_node, tmp_path):
-    """Return what the nodes create: names by node, element and attribute."""
+    """Return what the nodes create while pictures come: names by node, element and attribute."""
     start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path / "model"}')
     feature_node(CAMERA.replace('topic: image', 'topic: camera/image_raw'))
     start_process('dashboard_node', '--ros-args', '-p', 'port:=0', '-p',
                   'image_topic:=camera/image_raw').wait_for('Dashboard: http', 60)
     node = rclpy.create_node('asking', context=ros)
+    camera = node.create_publisher(Image, '/camera/image_raw', 10)
+    picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))
+    node.create_subscription(Image, '/features/annotated_image', lambda _: None, 1)
+
+    def publish():
+        picture.header.stamp = node.get_clock().now().to_msg()
+        camera.publish(picture)
+    node.create_timer(0.1, publish)
     executor = rclpy.executors.SingleThreadedExecutor(context=ros)
     executor.add_node(node)
     found, count = {}, -1
@@ -47,7 +62,8 @@ def created(ros, start_process, feature_node, tmp_path):
             for kind, ask in KINDS.items():
                 found[(name, *kind)] = {topic for topic, _ in getattr(node, ask)(name, '/')}
         count = sum(map(len, found.values()))
-        if before == count and len(found) == len(NODES) * len(KINDS):
+        if before == count and len(found) == len(NODES) * len(KINDS) and all(
+                topic in found[name, 'topic', 'subscribe'] for name, topic in LATE.items()):
             break
     node.destroy_node()
     return found
@@ -55,8 +71,16 @@ def created(ros, start_process, feature_node, tmp_path):
 
 def test_the_policy_allows_what_the_nodes_create(created):
     assert created['proemlc', 'service', 'reply'] and created['dashboard', 'topic', 'subscribe']
+    for name, topic in LATE.items():
+        assert topic in created[name, 'topic', 'subscribe']
     missing = {key: names - allowed(*key) for key, names in created.items()}
     assert {key: names for key, names in missing.items() if names} == {}
+
+
+def test_the_tools_have_the_services_that_every_node_has_whatever_their_process():
+    replies = allowed('_ros2cli', 'service', 'reply')
+    for node in ('_ros2cli_4711', '_ros2cli_requester_std_srvs_Trigger'):
+        assert any(fnmatch(f'/{node}/get_type_description', name) for name in replies)
 
 
 def test_an_operator_may_teach_and_only_the_owner_may_reset():

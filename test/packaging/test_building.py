@@ -96,6 +96,51 @@ def test_exports_that_are_right_are_not_touched(tmp_path):
     assert exports.stat().st_mtime_ns == before
 
 
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """Return the trees that CMake is asked for, with a stand-in for it and a small ROS."""
+    manifest = tmp_path / 'ros/share/rosidl_default_generators/package.xml'
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('<package/>')
+    trees = []
+
+    def compile_tree(project, build, tree, prefixes, for_python):
+        trees.append(tree)
+        tree.mkdir()
+    monkeypatch.setattr(interfaces, 'ros_prefixes', lambda: [tmp_path / 'ros'])
+    monkeypatch.setattr(interfaces, '_compile', compile_tree)
+    return trees
+
+
+def test_what_is_generated_already_is_used_again(compiled, tmp_path):
+    assert interfaces.generate(tmp_path) == interfaces.generate(tmp_path)
+    assert len(compiled) == 1
+
+
+def test_another_ros_generates_again(compiled, tmp_path):
+    interfaces.generate(tmp_path)
+    manifest = tmp_path / 'ros/share/rosidl_default_generators/package.xml'
+    manifest.write_text('<package format="3"/>')
+    interfaces.generate(tmp_path)
+    assert len(compiled) == 2
+
+
+def test_an_interrupted_build_is_done_again(compiled, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(interfaces, '_compile', lambda *_: sys.exit('cut'))
+        with pytest.raises(SystemExit):
+            interfaces.generate(tmp_path)
+    assert interfaces.generate(tmp_path).is_dir() and len(compiled) == 1
+
+
+def test_python_alone_has_a_tree_of_its_own_in_the_same_folder(compiled, tmp_path, monkeypatch):
+    whole = interfaces.generate(tmp_path)
+    monkeypatch.setenv('PROEMLC_INTERFACES', 'python')
+    monkeypatch.setenv('PROEMLC_INTERFACES_FOLDER', str(tmp_path))
+    small = interfaces.generate(tmp_path / 'elsewhere')
+    assert compiled == [whole, small] and whole.parent == small.parent
+
+
 def test_without_ros_the_build_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(interfaces, 'ros_prefixes', list)
     with pytest.raises(SystemExit, match='Source a ROS 2 installation'):

@@ -30,6 +30,13 @@ def test_the_first_use_sets_up_and_the_second_does_nothing(machine):
     assert (second.stdout, second.stderr) == (first.stdout, '')
 
 
+def test_launch_files_are_found_as_ros2_launch_looks_for_them(machine):
+    machine.proemlc('setup')
+    share = machine.checkout / '.venv' / 'share' / 'proemlc_ros'
+    found = {name for _, _, names in os.walk(share) for name in names}  # through no linked folder
+    assert {'proemlc.launch.py', 'teach.launch.py'} <= found
+
+
 def test_tests_need_more_packages_once(machine):
     machine.proemlc('setup', 'test')
     assert machine.steps() == ['venv', 'jazzy', '--editable', 'test']

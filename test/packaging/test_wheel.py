@@ -31,7 +31,7 @@ def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp('wheel')
     source = copy_checkout(folder / 'source')
     run(sys.executable, '-m', 'pip', 'wheel', '--no-deps', '--no-build-isolation', '--no-index',
-        '--wheel-dir', folder, source)
+        '--wheel-dir', folder, source, PROEMLC_INTERFACES_FOLDER=str(ROOT / 'build'))
     built, = folder.glob('*.whl')
     return built
 

@@ -5,7 +5,8 @@
     python test/trials/recorded_hour.py --samples 600
 
 A classifier in a process of its own is taught by topic and by service, about the newest vector
-and about stamps, with mistakes that are undone, a label that is renamed and one that is removed.
+and about stamps, with pictures, with mistakes that are undone, corrected or deleted, changes that
+are undone and made again, labels that are renamed, merged and removed.
 All its topics are recorded over DDS, as `ros2 bag record -a` does. Then `proemlc evaluate`,
 `train` and `bag play` (to a new classifier), and the same with its journal, must agree with the
 labels, counts and samples that the classifier itself published. Set a ROS_DOMAIN_ID that nobody
@@ -35,6 +36,7 @@ from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet, ModelEvent
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros_process import RosProcess
+from sensor_msgs.msg import Image
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.core import ProEMLC
@@ -42,7 +44,7 @@ from proemlc_ros.core import ProEMLC
 TOPICS = {'features': FeatureVector, 'annotations': LabelAnnotation, 'learnt': LabelAnnotation,
           'events': ModelEvent, 'predictions': Prediction, 'labels': LabelSet}
 SETTINGS = ('hidden_size:=40', 'activation:=relu', 'scaling:=none', 'ridge:=0.5',
-            'query_rate:=0.0')
+            'query_rate:=0.0', 'picture_topic:=/camera')
 BEST_EFFORT = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 NAMES = ('cup', 'plate', 'fork', 'spoon')
 
@@ -90,34 +92,62 @@ def classifier(folder: Path) -> RosProcess:
 
 def teach(partner: ClassifierPartner, samples: int) -> None:
     """Teach in all ways, with all kinds of changes in between."""
-    learnt = 0
-
-    def settled(count: int) -> None:
-        partner.spin_until(lambda: len(partner.heard['learnt']) >= count, 60, f'{count} learnt')
-
+    camera = partner.node.create_publisher(Image, '/camera', 10)
     for number in range(1, samples + 1):
         stamp, label = float(number), NAMES[number % len(NAMES)]
+        picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))
+        picture.header.stamp.sec = number
+        camera.publish(picture)
         partner.predict(stamp, values_of(number))
         about = 0.0 if number % 5 == 0 else stamp
-        if number % 3:
-            assert partner.annotate(about, [label]).success
-        else:
-            partner.annotations.publish(annotation(about, [label]))
-        learnt += 1
-        settled(learnt)
+        entry = taught(partner, about, label, by_service=bool(number % 3))
         if number % 7 == 0:  # a mistake, undone
-            assert partner.annotate(stamp, ['nonsense']).success
-            learnt += 1
-            settled(learnt)
+            taught(partner, stamp, 'nonsense')
             assert partner.call('undo').success
+        make_corrections(partner, number, entry)
         if number == samples // 2:
-            assert partner.call('rename_label', label='cup', new_label='mug').success
-            assert partner.call('rename_label', label='mug', new_label='cup').success
+            asked(partner, 'rename_label', label='cup', new_label='mug')
+            asked(partner, 'rename_label', label='mug', new_label='cup')
+            asked(partner, 'rename_label', label='fork', new_label='knife')
+            asked(partner, 'undo_change')
         if number == samples // 2 + 1:
-            assert partner.call('remove_label', label='spoon').success
+            asked(partner, 'remove_label', label='spoon')
     # One that nobody knows the vector of: rejected then, and by the tools.
     partner.annotations.publish(annotation(1e6, ['nowhere']))
     partner.diagnostics(lambda values: values.get('Rejected: unknown_stamp') == '1')
+
+
+def taught(partner: ClassifierPartner, stamp: float, label: str, by_service: bool = True) -> int:
+    """Annotate, and return the number that the classifier publishes for it."""
+    before = len(partner.heard['learnt'])
+    if by_service:
+        assert partner.annotate(stamp, [label]).success
+    else:
+        partner.annotations.publish(annotation(stamp, [label]))
+    partner.spin_until(lambda: len(partner.heard['learnt']) > before, 60, f'{label} at {stamp}')
+    return int(partner.heard['learnt'][-1].entry)
+
+
+def asked(partner: ClassifierPartner, service: str, **fields: Any) -> None:
+    answer = partner.call(service, **fields)
+    assert answer.success, f'{service}: {answer.message}'
+
+
+def make_corrections(partner: ClassifierPartner, number: int, entry: int) -> None:
+    """Correct what was taught, at some of the samples; entry: of the last one."""
+    if number % 8 == 0:  # taught wrongly, corrected
+        wrong = taught(partner, float(number), 'wrong')
+        asked(partner, 'change_samples', samples=[wrong], labels=['plate', 'blue'])
+    if number % 9 == 0:  # taught twice, one of them deleted
+        twice = taught(partner, float(number), 'plate')
+        asked(partner, 'change_samples', samples=[twice], remove=True)
+    if number % 10 == 0:  # corrected, taken back, made again
+        asked(partner, 'change_samples', samples=[entry], labels=['tray'])
+        asked(partner, 'undo_change')
+        asked(partner, 'redo_change')
+    if number % 12 == 0:  # by another name, merged
+        taught(partner, float(number), 'dish')
+        asked(partner, 'merge_labels', label='dish', into='plate')
 
 
 def final(partner: ClassifierPartner) -> dict[str, Any]:
@@ -153,7 +183,7 @@ def trained(bag: Path, folder: Path) -> dict[str, Any]:
 def tool_settings(bag: Path) -> tuple[str, ...]:
     """Return the settings of the node; the tools know those of a journal by themselves."""
     return () if bag.name == 'journal' else (
-        '--set', ','.join(entry.replace(':=', '=') for entry in SETTINGS[:-1]))
+        '--set', ','.join(entry.replace(':=', '=') for entry in SETTINGS[:4]))
 
 
 def played(bag: Path, folder: Path, context: rclpy.Context) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+
+import numpy as np
 
 MODES = ('automatic', 'manual', 'off')
 # Growth of the number of samples behind which novel samples call for a renewal.
@@ -53,4 +54,4 @@ class RenewalPolicy:
         if samples >= self.next_at():
             return True
         return (samples >= _NOVEL_GROWTH * self.last and len(novelties) >= _RECENT
-                and median(novelties) >= _NOVEL)
+                and float(np.median(novelties)) >= _NOVEL)

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.fleet.group_sums import GroupGram, GroupSums
@@ -19,7 +18,7 @@ from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels, check_samples
-from proemlc_ros.core.solving.blas import Array, routines
+from proemlc_ros.core.solving.blas import Array, lapack, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
 from proemlc_ros.core.solving.recursive import RecursiveRidge
@@ -270,8 +269,8 @@ def _product(matrix: Array, right: Array) -> Array:
 
 def _inverse(matrix: Array) -> Array:
     """Return the inverse of a symmetric matrix, both given by their lower triangles."""
-    factor, failed = lapack.dpotrf(np.asfortranarray(matrix, dtype=np.float64), lower=1)
-    inverse, singular = lapack.dpotri(factor, lower=1) if not failed else (factor, failed)
+    factor, failed = lapack('potrf')(np.asfortranarray(matrix, dtype=np.float64), lower=1)
+    inverse, singular = lapack('potri')(factor, lower=1) if not failed else (factor, failed)
     if failed or singular:
         raise MergeError('the samples do not determine the weights; choose a ridge above 0, '
                          'or learn more samples')

@@ -8,14 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, lapack, solve_triangular
 
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
-from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.blas import Array, cholesky, lapack, solve_lower
 from proemlc_ros.core.steps import Steps, result_of
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
@@ -151,7 +150,7 @@ class RadialNeurons(HiddenLayer):
 
     def _unwhiten(self, hidden: Array) -> Array:
         assert self.whitener is not None
-        answers: Array = solve_triangular(self.whitener, hidden, lower=True, check_finite=False)
+        answers: Array = solve_lower(self.whitener, hidden)
         return answers
 
     @classmethod
@@ -197,7 +196,7 @@ class RadialNeurons(HiddenLayer):
         """Return L^-1, given the centres as the samples that they are."""
         kernel = self._rows(centres).astype(np.float64)
         kernel = 0.5 * (kernel + kernel.T) + _JITTER * np.eye(self.neurons)
-        inverse, _ = lapack.dtrtri(cholesky(kernel, lower=True), lower=1)
+        inverse, _ = lapack('trtri')(cholesky(kernel), lower=1)
         return np.ascontiguousarray(inverse, dtype=self.options.dtype)
 
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from proemlc_ros.core.solving.blas import cholesky, solve_lower
 from proemlc_ros.errors import ParameterError
 
 Array = npt.NDArray[np.float64]
@@ -74,7 +74,7 @@ def nested_fits(H: Array, T: Array, ridge: float, sizes: Sequence[int],
         raise ParameterError(f'sizes {list(sizes)} must grow and stay within {H.shape[1]} columns')
     gram = H.T @ H if gram is None else gram
     factor = _factor(gram[:limits[-1], :limits[-1]], ridge)
-    Z: Array = solve_triangular(factor, H[:, :limits[-1]].T, lower=True, check_finite=False)
+    Z: Array = solve_lower(factor, H[:, :limits[-1]].T)
     own = None if centres is None else _OwnNeurons(centres, factor, T, len(H))
     wanted = T[rows]
     fitted, leverages = np.zeros(wanted.shape), np.zeros(len(wanted))
@@ -111,7 +111,7 @@ class _OwnNeurons:
             np.fill_diagonal(basis[centres.first:], 1.0)
         else:
             basis[centres.first:] = centres.whitener[:neurons, :neurons]
-        self._inverse: Array = solve_triangular(factor, basis, lower=True, check_finite=False)
+        self._inverse: Array = solve_lower(factor, basis)
         self._first, self._samples = centres.first, centres.samples[:neurons]
         self._diagonal, self._gains = np.zeros(neurons), np.zeros(neurons)
         self._weights = np.zeros((neurons, T.shape[1]))
@@ -149,8 +149,8 @@ def _factor(gram: Array, ridge: float) -> Array:
     penalised = gram.copy()
     penalised.flat[::len(gram) + 1] += ridge
     try:
-        factor: Array = cholesky(penalised, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
+        factor: Array = cholesky(penalised)
+    except np.linalg.LinAlgError:
         raise ParameterError(f'a ridge of {ridge:g} is too small for these samples; '
                              'raise it') from None
     return factor

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
-from proemlc_ros.core.solving.blas import Array, routines
+from proemlc_ros.core.solving.blas import Array, lapack, routines
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 
 
@@ -36,11 +35,11 @@ def add_sums(ridge: RecursiveRidge, gram: Array, target_sums: Array, first: bool
         gram += before
         target_sums = target_sums + routines('float64').symm(
             1.0, before, ridge.beta.astype(np.float64), lower=1)
-    factor, failed = lapack.dpotrf(gram, lower=1, overwrite_a=1)
+    factor, failed = lapack('potrf')(gram, lower=1, overwrite_a=1)
     if failed:
         return False
-    beta, _ = lapack.dpotrs(factor, target_sums, lower=1)
-    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    beta, _ = lapack('potrs')(factor, target_sums, lower=1)
+    inverse, _ = lapack('potri')(factor, lower=1, overwrite_c=1)
     ridge.matrix[:], ridge.scale, ridge.pending = np.tril(inverse), 1.0, 0
     ridge.beta[:] = beta
     return True
@@ -48,6 +47,6 @@ def add_sums(ridge: RecursiveRidge, gram: Array, target_sums: Array, first: bool
 
 def _inverse(matrix: Array) -> tuple[Array, int]:
     """Return the inverse of a symmetric matrix by its lower triangle, and whether that failed."""
-    factor, failed = lapack.dpotrf(np.asfortranarray(matrix, dtype=np.float64), lower=1)
-    inverse, singular = lapack.dpotri(factor, lower=1)
+    factor, failed = lapack('potrf')(np.asfortranarray(matrix, dtype=np.float64), lower=1)
+    inverse, singular = lapack('potri')(factor, lower=1)
     return np.asfortranarray(np.tril(inverse)), failed or singular

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.solving.blas import lapack
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
 from proemlc_ros.core.solving.recursive import PENDING
@@ -32,7 +32,7 @@ _LARGEST_TOKEN = (1 << 32) - 1
 def dump_groups(groups: LabelGroups, arrays: Arrays) -> dict[str, Any]:
     """Return plain values of the groups; their arrays are added. Weights are in the table."""
     ridges = [group.ridge for group in groups]
-    pack_triangle, = get_lapack_funcs(('trttp',), (ridges[0].matrix,))
+    pack_triangle = lapack('trttp', ridges[0].matrix.dtype)
     arrays['groups.matrix'] = np.stack([pack_triangle(ridge.matrix, uplo='L')[0]
                                         for ridge in ridges])
     arrays['groups.pending'] = np.concatenate(
@@ -49,7 +49,7 @@ def restore_groups(learner: Learner, header: dict[str, Any], arrays: Arrays) -> 
     """Make the groups again from what dump_groups() returned, for a learner with its weights."""
     table = learner.ridge
     groups = LabelGroups(table, learner.options.group_limit(table.size))
-    unpack_triangle, = get_lapack_funcs(('tpttr',), (table.matrix,))
+    unpack_triangle = lapack('tpttr', table.matrix.dtype)
     start = 0
     restored = []
     for place, part in enumerate(header['parts']):

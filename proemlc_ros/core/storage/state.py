@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
 from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
@@ -18,6 +17,7 @@ from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.solving.blas import lapack
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
@@ -71,7 +71,7 @@ def restore(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYTES) 
 
 def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     ridge = learner.ridge
-    pack_triangle, = get_lapack_funcs(('trttp',), (ridge.matrix,))
+    pack_triangle = lapack('trttp', ridge.matrix.dtype)
     arrays['matrix'], _ = pack_triangle(ridge.matrix, uplo='L')
     arrays['pending'] = ridge.pending_store[:, :ridge.pending].copy(order='F')
     arrays['beta'] = ridge.beta.copy(order='F')
@@ -126,7 +126,7 @@ def _check_answers(learner: Learner) -> None:
 
 
 def _restore_ridge(ridge: RecursiveRidge, header: dict[str, Any], arrays: Arrays) -> None:
-    unpack_triangle, = get_lapack_funcs(('tpttr',), (ridge.matrix,))
+    unpack_triangle = lapack('tpttr', ridge.matrix.dtype)
     ridge.matrix, _ = unpack_triangle(ridge.size, arrays['matrix'], uplo='L')
     ridge.pending = arrays['pending'].shape[1]
     ridge.pending_store[:, :ridge.pending] = arrays['pending']

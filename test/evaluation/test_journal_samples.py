@@ -1,0 +1,114 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings in which samples were corrected: what counts is what the corrections have left."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from proemlc_ros.bags.writer import BagWriter
+from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
+from proemlc_ros.evaluation.backends import LocalBackend
+from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
+from proemlc_ros.evaluation.collected_samples import CollectedSamples
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.training import train
+
+SECOND = 1_000_000_000
+SETTINGS = {'hidden_size': 5, 'activation': 'relu', 'scaling': 'none'}
+LABELS = {1: 'cup', 2: 'plate', 3: 'cup', 4: 'fork', 5: 'spoon', 6: 'cup'}
+# Entries of the journal are numbered with pictures in between: 10, 12, 14, ...
+ENTRY = {number: 8 + 2 * number for number in LABELS}
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """Return a function that writes a recording of six samples and of events after them."""
+    def write(*events, storage='mcap', numbered=True, name='recording'):
+        with BagWriter(tmp_path / name, storage) as bag:
+            for number, label in LABELS.items():
+                vector = np.eye(6, dtype=np.float32)[number - 1]
+                time = number * SECOND
+                bag.write_vector(StampedVector(time, vector), time)
+                bag.write_annotation(Annotation(time, (label,),
+                                                entry=ENTRY[number] if numbered else 0),
+                                     time + 10, '/proemlc/learnt')
+            for place, event in enumerate(events):
+                bag.write_event(event, 7 * SECOND + place)
+        return BagSet([tmp_path / name])
+    return write
+
+
+def corrections():
+    """Return what leaves mug at 1 and 6, plate at 3 and spoon at 5; 2 and 4 are gone."""
+    return (Event(EventKind.RELABEL, sample=ENTRY[3], labels=('plate',), entry=30),
+            Event(EventKind.DELETE, sample=ENTRY[4], entry=32),
+            Event(EventKind.DELETE, sample=ENTRY[5], entry=33),
+            Event(EventKind.UNDO, sample=33, entry=34),
+            Event(EventKind.UNDO, sample=ENTRY[2], entry=35),
+            Event(EventKind.UNDO, sample=30, entry=36),
+            Event(EventKind.REDO, sample=30, entry=37),
+            Event(EventKind.RENAME, label='cup', new_label='mug', entry=38))
+
+
+LEFT = Counter({('mug',): 2, ('plate',): 1, ('spoon',): 1})
+
+
+def said(bags):
+    steps = BagSteps(bags, bags.paths[0], AnnotationStream())
+    return Counter(labels for block in steps.annotation_blocks() for labels in block.labels), steps
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_what_the_corrections_left_is_the_truth(recording, storage):
+    found, steps = said(recording(*corrections(), storage=storage))
+    assert found == LEFT
+    assert not steps.stream.rejects and not steps.notes
+
+
+def test_evaluation_and_training_count_the_same(recording):
+    bags = recording(*corrections())
+    result = evaluate_bags(bags, PrequentialEvaluation(ProEMLC(**SETTINGS)), '', lambda _: None)
+    assert result.samples == 4 and not result.rejects
+    model, sums = train(bags, SETTINGS, LocalBackend())
+    assert not sums.rejects
+    assert dict(zip(model.labels, model.counts, strict=True)) == {
+        'mug': 2, 'plate': 1, 'spoon': 1}
+    assert len(CollectedSamples.of(bags).annotations) == 4
+
+
+def test_merged_labels_are_one(recording):
+    found, _ = said(recording(
+        Event(EventKind.MERGE_LABELS, label='fork', new_label='spoon', entry=30)))
+    assert found == Counter({('cup',): 3, ('spoon',): 2, ('plate',): 1})
+
+
+def test_events_that_overtook_their_annotation_count(recording):
+    bags = recording(Event(EventKind.RELABEL, sample=40, labels=('mug',), entry=41))
+    with BagWriter(bags.paths[0].with_name('late')) as bag:
+        bag.write_vector(StampedVector(SECOND, np.ones(6, np.float32)), SECOND)
+        bag.write_event(Event(EventKind.RELABEL, sample=40, labels=('mug',), entry=41), SECOND + 1)
+        bag.write_annotation(Annotation(SECOND, ('cup',), entry=40), SECOND + 2,
+                             '/proemlc/learnt')
+    assert said(BagSet([bags.paths[0].with_name('late')]))[0] == Counter({('mug',): 1})
+
+
+def test_corrections_of_what_was_taught_before_are_noted(recording):
+    found, steps = said(recording(Event(EventKind.DELETE, sample=3, entry=30)))
+    assert sum(found.values()) == 6
+    assert '1 corrections are about what was taught before' in steps.notes[0]
+
+
+def test_a_recording_without_numbers_says_what_was_not_repeated(recording):
+    bags = recording(Event(EventKind.DELETE, sample=3), numbered=False)
+    result = evaluate_bags(bags, PrequentialEvaluation(ProEMLC(**SETTINGS)), '', lambda _: None)
+    assert result.samples == 6 and result.rejects == {'not_repeated_delete': 1}
+
+
+def test_a_recording_without_corrections_is_played_as_it_happened(recording):
+    bags = recording(Event(EventKind.UNDO, entry=30), Event(EventKind.RESET, entry=31))
+    steps = list(BagSteps(bags, bags.paths[0], AnnotationStream()))
+    assert [type(step) for step, _ in steps] == [AnnotationBlock, Event, Event]
