@@ -20,6 +20,7 @@ from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
+from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.metrics.probabilities import ProbabilityMetrics
 from proemlc_ros.core.solving.blas import Array
@@ -184,10 +185,13 @@ class PrequentialEvaluation:
         """Count how likely known labels were said to be."""
         columns = {name: column for column, name in enumerate(self.model.labels)}
         shape = probabilities.shape
-        present, named = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        for place, (labels, absent) in enumerate(zip(block.labels, block.absent, strict=True)):
-            present[place, [columns[name] for name in labels if name in columns]] = True
-            named[place, [columns[name] for name in absent if name in columns]] = True
+        if block.names() <= columns.keys():
+            present, named = (indicators(names, columns, shape[1])
+                              for names in (block.labels, block.absent))
+        else:
+            present, named = (indicators([[name for name in row if name in columns]
+                                          for row in names], columns, shape[1])
+                              for names in (block.labels, block.absent))
         judged = present | named | np.array(block.complete)[:, np.newaxis]
         # A label that was not known, or not shown by then, has no probability.
         self._probabilities.add(probabilities, present, judged & (probabilities > 0.0))
