@@ -258,7 +258,7 @@ def _add_sensors(bag: BagReader, sources: Sources, pipeline: FeaturePipeline) ->
         sources.add(topic, _sensor_reader(pipeline, sensor.name, sources.rejects))
     regions = pipeline.regions.topic
     if regions is not None:
-        sources.add(bag.topic(regions.topic),
+        sources.add(bag.topic(_absolute(bag, regions.topic)),
                     _sensor_reader(pipeline, REGIONS, sources.rejects))
 
 

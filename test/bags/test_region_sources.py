@@ -3,6 +3,7 @@
 """A bag of pictures with a detector's boxes gives the vectors of its regions."""
 
 import numpy as np
+import pytest
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
@@ -19,7 +20,8 @@ SETTINGS = {'sensors': ['camera'], 'camera': {
 IMAGE, ARRAY = 'sensor_msgs/msg/Image', 'proemlc_ros/msg/RegionArray'
 
 
-def test_pictures_and_boxes_become_vectors(tmp_path):
+@pytest.mark.parametrize('topic', ['/found', 'found'])
+def test_pictures_and_boxes_become_vectors(tmp_path, topic):
     pixels = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
     box, outside = Region('', 20, 20, 10, 12), Region('', 900, 20, 10, 12)
     with BagWriter(tmp_path / 'bag') as bag:
@@ -35,7 +37,8 @@ def test_pictures_and_boxes_become_vectors(tmp_path):
                 ARRAY, header=header, regions=[
                     region_message(bag.messages, one) for one in (box, outside)]))
     with BagReader(tmp_path / 'bag') as bag:
-        pipeline = pipeline_from_settings(SETTINGS)
+        pipeline = pipeline_from_settings(
+            {**SETTINGS, 'camera': {**SETTINGS['camera'], 'regions_topic': topic}})
         sources = find_sources(bag, TopicSelection(sensors=lambda _: pipeline))
         found = [record for _, record in sources.stream(bag)]
     assert all(isinstance(one, StampedVector) for one in found)
