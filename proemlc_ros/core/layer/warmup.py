@@ -16,9 +16,9 @@ _FEW = 64
 class WarmUp:
     """Keeps the first samples until the layer is fixed.
 
-    Until then a provisional layer is drawn from the first 1, 2, 3 … 64, 128, 256 … samples and all
-    of them are learnt again, so that at any time the model is what it would be had its layer been
-    there from the start, however the samples were divided into chunks.
+    Until then a provisional layer is drawn from the first 1, 2, 3 … 64, 80, 96, 112, 128, 160 …
+    samples and all of them are learnt again, so that at any time the model is what it would be had
+    its layer been there from the start, however the samples were divided into chunks.
     """
 
     def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
@@ -41,11 +41,15 @@ class WarmUp:
     def layer_samples(self) -> int:
         """How many of the kept samples the layer is drawn from.
 
-        All of the first few, then a power of two, and at last all that are needed.
+        All of the first few, then four fifths of them at least, for a label whose one sample
+        is no centre would never be named, and at last all that are needed.
         """
         if self.over:
             return self.needed
-        return len(self) if len(self) <= _FEW else 1 << len(self).bit_length() >> 1
+        if len(self) <= _FEW:
+            return len(self)
+        step = 1 << len(self).bit_length() >> 3
+        return len(self) // step * step
 
     def plus(self, rows: Rows, annotations: list[SampleLabels]) -> WarmUp:
         """Return the same with copies of more samples."""

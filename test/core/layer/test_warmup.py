@@ -9,6 +9,8 @@ from core_reference import batch_scores, plain, samples
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer import make_layer
+from proemlc_ros.core.layer.warmup import WarmUp
+from proemlc_ros.core.samples import SampleLabels
 
 X, ANNOTATIONS = samples(90)
 
@@ -127,3 +129,18 @@ def test_memory_is_given_back_when_the_layer_is_fixed():
     waiting = model.memory_bytes
     model.learn(np.ones(50), [])
     assert model.memory_bytes < waiting - 1999 * 50 * 8 + 50_000
+
+
+@pytest.mark.parametrize('count', [1, 63, 64, 65, 79, 80, 81, 127, 128, 159, 160, 405, 810, 999])
+def test_the_layer_is_of_four_fifths_of_the_samples_at_least(count):
+    warmup = WarmUp(1000, (np.zeros((count, 2)),), (SampleLabels(('cup',), (), True),) * count)
+    assert 0.8 * count <= warmup.layer_samples <= count
+
+
+def test_one_sample_of_each_of_many_labels_is_enough():
+    names = [f'label {number}' for number in range(80)]
+    model = ProEMLC(activation='rbf', scaling='l2', gamma=0.5, ridge=0.003, hidden_size=1000)
+    for name, sample in zip(names, np.eye(80), strict=True):
+        model.learn(sample, [name])
+    scores = model.scores(np.eye(80))
+    assert [model.labels[place] for place in scores.argmax(axis=1)] == names
