@@ -183,6 +183,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description='Compares streams of the same samples.')
     parser.add_argument('--folds', type=int, default=3, metavar='N', help='folds used, of ten')
     parser.add_argument('--sets', default='scene,medical,corel5k', metavar='NAME,NAME')
+    parser.add_argument('--most', type=int, default=5000, metavar='N',
+                        help='samples used of a data set, drawn at random')
     args = parser.parse_args()
     folder = Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'datasets'
     print('| data | stream | default | renewed | reference | within 5 % |')
@@ -194,8 +196,10 @@ def main() -> int:
         except DataSetError as error:
             print(error, file=sys.stderr)
             return 1
+        some = np.random.default_rng(5).permutation(len(data.Y))[:args.most]
         missed += table(name, Samples(np.asarray(
-            data.X.toarray() if hasattr(data.X, 'toarray') else data.X), data.Y), args.folds)
+            data.X.toarray() if hasattr(data.X, 'toarray') else data.X), data.Y).part(some),
+            args.folds)
     return 1 if missed else 0
 
 

@@ -186,12 +186,13 @@ class LabelColumns:
         known = ', '.join(map(repr, self.names[:20])) or 'none yet'
         raise UnknownLabelError(f'there is no label {name!r}; known labels: {known}')
 
-    def add(self, name: str) -> None:
-        """Append a name."""
-        self.names.append(name)
-        self.counts.append(0)
-        self.columns[name] = len(self.names)
-        self.handicap = np.append(self.handicap, -np.inf)
+    def add(self, *names: str) -> None:
+        """Append names."""
+        for name in names:
+            self.names.append(name)
+            self.counts.append(0)
+            self.columns[name] = len(self.names)
+        self.handicap = np.append(self.handicap, np.full(len(names), -np.inf))
 
     def count(self, name: str, step: int) -> None:
         """Count one more sample that shows a label; step -1: one less."""

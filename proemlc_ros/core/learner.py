@@ -202,16 +202,20 @@ class Learner:
 
     def grow(self, names: Iterable[str]) -> None:
         """Add an output for each name that is new."""
-        for name in names:
-            if name not in self.labels.columns:
-                if self.groups is None:
-                    self.ridge.add_output(self._recalibration())
-                else:
-                    self.groups.add_output(self.ridge, self._recalibration())
-                self.labels.add(name)
-                self.decider.add_labels(len(self.labels))
-                if self._cached is not None:
-                    self._cached.forget_outputs()
+        new = [name for name in names if name not in self.labels.columns]
+        if not new:
+            return
+        new = list(dict.fromkeys(new))
+        weights = self._recalibration()
+        for _ in new:
+            if self.groups is None:
+                self.ridge.add_output(weights)
+            else:
+                self.groups.add_output(self.ridge, weights)
+        self.labels.add(*new)
+        self.decider.add_labels(len(self.labels))
+        if self._cached is not None:
+            self._cached.forget_outputs()
 
     def _recalibration(self) -> Array | None:
         """Return the weights of a new label; None: those of the unnamed one, which is exact."""

@@ -27,11 +27,15 @@ from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
+from proemlc_ros.core.steps import Steps
 from proemlc_ros.core.unlearning import labelled_checksums
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
+
+# Samples that are learnt in one step of a rebuild.
+_IN_STEP = 16
 
 
 class AppliedDecisions(NamedTuple):
@@ -160,6 +164,29 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
     learner.last_sum = hidden_sum
     if recorder is None:
         learner.decider.after_rows(learner)
+
+
+def learning_in_steps(learner: Learner, rows: Rows,
+                      annotations: list[SampleLabels]) -> Steps[None]:
+    """Do what learn_rows() does to a new learner, yielding after each few samples.
+
+    For complete samples that are certain to be accepted.
+    """
+    checksums = labelled_checksums(learner, rows, annotations)
+    names = names_in(annotations)
+    hidden_sum = np.zeros_like(learner.last_sum)
+    yield
+    for start in range(0, len(annotations), _IN_STEP):
+        part = slice(start, start + _IN_STEP)
+        hidden = learner.layer.rows(rows[part])
+        learnt = _learn_block(learner, hidden, np.einsum('ij,ij->i', hidden, hidden),
+                              annotations[part], names)
+        count_block(learner, hidden, learnt.present, learnt.masses, checksums[part])
+        hidden_sum += hidden.sum(axis=0)
+        yield
+    learner.last_sum = hidden_sum
+    learner.sample_filter.add_all(checksums)
+    yield from learner.decider.fitting(learner)
 
 
 def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[int]]:

@@ -101,15 +101,15 @@ class ProEMLC(ModelReader):
         """
         with self._lock:
             state = self._state
-            known = len(state.labels)
-            fixed = state.fixed
+            known = len(state.known)
+            fixed = state.ready
             if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
                 # The short way for one dense sample after the other, as a robot learns.
                 fixed.learn_one(check_vector(X, state.width, self.options.dtype),
-                                check_annotation(labels, absent, complete, state.labels.columns))
+                                check_annotation(labels, absent, complete, state.known.columns))
             else:
                 state.learn(*self._check(X, labels, absent, complete))
-            return tuple(state.labels.names[known:])
+            return tuple(state.known.names[known:])
 
     def learn_initial(self, X: object, labels: object) -> tuple[str, ...]:
         """Learn an initial block of complete annotations, before anything else (eqs 10-12).
@@ -297,4 +297,4 @@ class ProEMLC(ModelReader):
     def _check(self, X: object, labels: object, absent: object,
                complete: object) -> tuple[Rows, list[SampleLabels]]:
         return check_samples(X, labels, absent, complete, self._state.width, self.options.dtype,
-                             self._state.labels.columns)
+                             self._state.known.columns)

@@ -13,6 +13,7 @@ from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
+from proemlc_ros.core.rebuild import Rebuild, can_wait
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.unlearning import calibrate, unlearn_rows
@@ -33,9 +34,31 @@ class ModelState:
         self.options = options
         self.width = options.width
         self.first_labels = labels
-        self.learner: Learner | None = None
+        self._learner: Learner | None = None
+        self._rebuild: Rebuild | None = None
         self.warmup: WarmUp | None = (
             WarmUp(options.warmup_samples) if options.needs_samples else None)
+
+    @property
+    def learner(self) -> Learner | None:
+        """The learner, with all samples learnt; None before the first one."""
+        if self._rebuild is not None:
+            self.learner = self._rebuild.finish()
+        return self._learner
+
+    @learner.setter
+    def learner(self, learner: Learner | None) -> None:
+        self._learner, self._rebuild = learner, None
+
+    @property
+    def ready(self) -> Learner | None:
+        """The learner, if its layer is fixed and no work is left to do."""
+        return self._learner if self.warmup is None and self._rebuild is None else None
+
+    @property
+    def known(self) -> LabelColumns:
+        """The known names; unlike labels, while samples still wait to be learnt."""
+        return self.first_labels if self._learner is None else self._learner.labels
 
     @property
     def fixed(self) -> Learner | None:
@@ -49,9 +72,11 @@ class ModelState:
 
     def learn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Learn samples in order."""
-        if self.options.ridge == 0.0 and self.learner is None:
+        if self.options.ridge == 0.0 and self._learner is None:
             raise InitialBlockError('with ridge=0 the model needs an initial block; '
                                     'call learn_initial() first, or choose a ridge above 0')
+        if self._put_off(rows, annotations):
+            return
         if self.warmup is not None:
             self._learn_warming_up(self.warmup, rows, annotations)
         elif self.learner is not None:
@@ -165,9 +190,36 @@ class ModelState:
                 self.learner.check_rows(rows)  # A layer drawn with an outlier would accept it.
             self._learn_again(more)
 
+    def _put_off(self, rows: Rows, annotations: list[SampleLabels]) -> bool:
+        """Take a sample that a layer drawn anew is to learn, and do a part of that work.
+
+        Only where no sample can be rejected later; whoever asks for the learner does the rest.
+        """
+        if self._learner is None or not can_wait(self._learner, rows, annotations):
+            return False
+        more = None if self.warmup is None else self.warmup.plus(rows, annotations)
+        if more is not None and self.warmup is not None and (
+                more.layer_samples != self.warmup.layer_samples):
+            if not all(annotation.complete for annotation in more.annotations):
+                return False
+            # The first few draw the layer with each sample: what was begun is no longer wanted.
+            self._rebuild = Rebuild(self.options, self.first_labels.names, more,
+                                    self._unmentioned(more, self.known.names))
+        elif self._rebuild is not None:
+            self._rebuild.add(rows[0].copy(), annotations[0])
+            learner = self._rebuild.step()
+            if learner is not None:
+                self.learner = learner
+        else:
+            return False
+        new = [name for name in annotations[0].present if name not in self.known.columns]
+        self.known.add(*new)
+        self.warmup = None if more is None or more.over else more
+        return True
+
     def _learn_again(self, warmup: WarmUp) -> None:
         """Draw the layer from the kept samples and learn all of them from the start."""
-        unmentioned = self._unmentioned(warmup)
+        unmentioned = self._unmentioned(warmup, self.labels.names)
         if len(warmup):
             rows = warmup.rows()
             layer = make_layer(self.options, rows.shape[1], rows[:warmup.layer_samples])
@@ -183,11 +235,11 @@ class ModelState:
         learn_rows(learner, rows, annotations)
         self.learner, self.width = learner, rows.shape[1]
 
-    def _unmentioned(self, warmup: WarmUp) -> list[str]:
+    def _unmentioned(self, warmup: WarmUp, names: list[str]) -> list[str]:
         """Return the labels that only samples taken back have mentioned; they stay known."""
         mentioned = {name for annotation in warmup.annotations
                      for name in annotation.present + annotation.absent}
-        return [name for name in self.labels.names
+        return [name for name in names
                 if name not in mentioned and name not in self.first_labels.columns]
 
     def _rename_kept(self, name: str, new_name: str | None) -> None:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.records import Event, EventKind, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
+from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.metrics.probabilities import ProbabilityMetrics
 from proemlc_ros.core.solving.blas import Array
@@ -51,6 +53,8 @@ class PrequentialEvaluation:
         learning: Whether it learns, or only predicts.
         rules: How annotations find their feature vectors.
         on_prediction: Called with every feature vector and its prediction on arrival.
+        factory: Makes the learner after a reset, and one that fits the first features; None: the
+            settings of the model stay.
 
     Attributes:
         latency: Durations of single predictions.
@@ -61,13 +65,15 @@ class PrequentialEvaluation:
     def __init__(
         self, model: ProEMLC, learning: bool = True, rules: MatchingRules | None = None,
         on_prediction: Callable[[StampedVector, Classification], None] | None = None,
+        factory: LearnerFactory | None = None,
     ) -> None:
         """Start with empty buffers."""
         self.learning = learning
         self.on_prediction = on_prediction
         self.latency = LatencyWindow()
         self.stream = AnnotationStream(rules, model, on_prediction is not None)
-        self._versioned = VersionedModel(model, UNDO_DEPTH)
+        self._factory = factory or LearnerFactory(model.options.as_dict())
+        self._versioned = VersionedModel(model, UNDO_DEPTH, fitted=self._factory.fitted)
         self._rejects: Counter[str] = Counter()
         self._known: dict[str, None] = dict.fromkeys(model.labels)
         # Number of the sample from which on a single prediction is timed again.
@@ -154,6 +160,7 @@ class PrequentialEvaluation:
 
     def _take_block(self, block: AnnotationBlock) -> None:
         before = self._taken
+        self._versioned.learner = self._factory.fitted(self.model, block.extractor)
         if before >= self._next_timing:
             self._time_prediction(block.rows[0])
         if self.learning:
@@ -178,10 +185,13 @@ class PrequentialEvaluation:
         """Count how likely known labels were said to be."""
         columns = {name: column for column, name in enumerate(self.model.labels)}
         shape = probabilities.shape
-        present, named = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-        for place, (labels, absent) in enumerate(zip(block.labels, block.absent, strict=True)):
-            present[place, [columns[name] for name in labels if name in columns]] = True
-            named[place, [columns[name] for name in absent if name in columns]] = True
+        if block.names() <= columns.keys():
+            present, named = (indicators(names, columns, shape[1])
+                              for names in (block.labels, block.absent))
+        else:
+            present, named = (indicators([[name for name in row if name in columns]
+                                          for row in names], columns, shape[1])
+                              for names in (block.labels, block.absent))
         judged = present | named | np.array(block.complete)[:, np.newaxis]
         # A label that was not known, or not shown by then, has no probability.
         self._probabilities.add(probabilities, present, judged & (probabilities > 0.0))
@@ -232,7 +242,7 @@ class PrequentialEvaluation:
         elif event.kind is EventKind.REMOVE:
             model.remove(event.label)
         elif event.kind is EventKind.RESET:
-            model.replace(ProEMLC(**self.model.options.as_dict()))
+            model.replace(self._factory())
         elif event.kind is not EventKind.RENEW:  # It changes no sample, and settings are given.
             self._rejects['missing_model_file' if event.kind is EventKind.LOAD
                           else f'not_repeated_{event.kind.name.lower()}'] += 1

@@ -14,6 +14,7 @@ from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.decision import Decision, fit_decision
 from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
 from proemlc_ros.core.deciding.reservoir import CAPACITY, KeptSample
+from proemlc_ros.core.steps import Steps
 
 if TYPE_CHECKING:
     from proemlc_ros.core.learner import Learner
@@ -50,10 +51,7 @@ class Decider:
     def advance(self, learner: Learner) -> None:
         """Do the work that is due after one more sample."""
         samples = learner.samples
-        if self._work is not None:
-            self._upcoming = next(self._work)
-            if self._upcoming is not None:
-                self._work = None
+        self._go_on()
         if samples >= self.due:
             self._adopt()
         if samples >= self.next_start():
@@ -105,6 +103,21 @@ class Decider:
             self._adopt()
         else:
             self.adopt(Decision.prior(self.decision.rule).with_labels(self.decision.labels), 0)
+
+    def fitting(self, learner: Learner) -> Steps[None]:
+        """Do what after_rows() does to a learner that nobody uses yet, in steps."""
+        if learner.samples >= self.next_start():
+            self.begin(learner, spread=True, most=CAPACITY)
+            while self._work is not None:
+                self._go_on()
+                yield
+            self._adopt()
+
+    def _go_on(self) -> None:
+        if self._work is not None:
+            self._upcoming = next(self._work)
+            if self._upcoming is not None:
+                self._work = None
 
     def adopt(self, decision: Decision, samples: int) -> None:
         """Take over a decision that was fitted elsewhere, with that many samples learnt."""

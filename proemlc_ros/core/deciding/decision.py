@@ -21,8 +21,10 @@ BY_PROBABILITY = ('expected_f1', 'probable')
 EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
-# Share of the expected F1 that fewer errors may cost, at last and in the beginning.
-_LOSS, _EARLY_LOSS = 0.07, 0.9
+# Shares of the expected F1 that fewer errors may cost, to choose among; that of the beginning.
+_LOSSES, _EARLY_LOSS = (0.0, 0.05, 0.15), 0.9
+# Left-out samples that the choice is made by, and what it may lose of their best F1.
+_TRIED, _AS_GOOD = 256, 0.01
 # An input known less than this share of what learnt samples are is unlike them.
 _UNUSUAL = 0.5
 # Samples without labels are an exception where they are rarer than this share of what independent
@@ -45,7 +47,7 @@ class Decision(NamedTuple):
     def prior(cls, rule: str) -> Decision:
         """Return the decision without evidence: at least one label, except for the paper's."""
         return cls(rule, EVEN if rule in BY_PROBABILITY else 0.0, int(rule != 'zero'), 0.0,
-                   False, _tolerance(0.0), Calibration.prior())
+                   False, _EARLY_LOSS, Calibration.prior())
 
     @property
     def by_probability(self) -> bool:
@@ -153,7 +155,9 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
     exclusive = bool(((evidence.targets > 0).sum(axis=1) <= 1).all())
     # The expected F1 weighs for each sample whether it shows none, unless that never happens.
     at_least = int(empty == 0.0 if rule == 'expected_f1' else empty < _RARE)
-    prior = Decision(rule, EVEN, at_least, empty, exclusive, _tolerance(len(scores)), calibration)
+    prior = Decision(rule, EVEN, at_least, empty, exclusive, _EARLY_LOSS, calibration)
+    if rule == 'expected_f1':
+        return prior._replace(tolerance=_tolerance(prior, scores, evidence))
     if rule in BY_PROBABILITY:
         return prior
     if rule == 'zero':
@@ -165,14 +169,27 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
     return prior._replace(threshold=threshold * trust)
 
 
-def _tolerance(samples: float) -> float:
+def _tolerance(decision: Decision, scores: Array, evidence: LeftOut) -> float:
     """Return which share of the expected F1 may be lost to fewer errors.
 
+    It is the one with the fewest errors of all that hardly lose F1 where samples were left out.
     Probabilities learnt from a few samples are not worth naming more labels for than the best one
     and those likelier than not.
     """
-    early = _HALF_TRUSTED / (samples + _HALF_TRUSTED)
-    return _LOSS + (_EARLY_LOSS - _LOSS) * early * early
+    rows = slice(None, None, -(-len(scores) // _TRIED) or 1)
+    targets, weights = evidence.targets[rows], evidence.weights[rows]
+    chances = np.where(targets == 0, 0.0, decision.calibration.probabilities(scores[rows]))
+    shown, f1s, errors = targets > 0, [], []
+    for loss in _LOSSES:
+        chosen = best_sets(chances, decision.empty, decision.exclusive, loss)
+        hits, sizes = (chosen & shown).sum(axis=1), chosen.sum(axis=1) + shown.sum(axis=1)
+        f1s.append(float(weights @ np.where(sizes, 2.0 * hits / np.maximum(sizes, 1), 1.0)))
+        errors.append(float(weights @ (sizes - 2 * hits)))
+    enough = (1.0 - _AS_GOOD) * max(f1s)
+    _, loss = min((wrong, loss) for wrong, loss, f1 in zip(errors, _LOSSES, f1s, strict=True)
+                  if f1 >= enough)
+    early = _HALF_TRUSTED / (len(scores) + _HALF_TRUSTED)
+    return loss + (_EARLY_LOSS - loss) * early * early
 
 
 def _weight_of_empty(calibration: Calibration, scores: Array, evidence: LeftOut) -> float:

@@ -82,10 +82,12 @@ def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
     hidden = rows.hidden
     weights = solution.forgetting ** np.maximum(solution.samples - 1.0 - rows.born, 0.0)
     scores: Array = np.empty(rows.targets.shape)
+    gains = solution.ridge.gains(hidden)
     for part in solution.parts:
         inside = np.array(part.columns) - 1
-        scores[:, inside] = _left_out_of(solution, part, rows, weights, inside)
-    leverages = np.einsum('ij,ji->i', hidden, solution.ridge.gains(hidden)).astype(np.float64)
+        own = gains if part.ridge is solution.ridge else part.ridge.gains(hidden)
+        scores[:, inside] = _left_out_of(solution, part, rows, weights, inside, own)
+    leverages = np.einsum('ij,ji->i', hidden, gains).astype(np.float64)
     known = known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
                          solution.layer.masses(hidden), solution.prior,
                          solution.usual_mass if solution.layer.radial else 0.0)
@@ -93,9 +95,8 @@ def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
 
 
 def _left_out_of(solution: Solution, part: Part, rows: LearntRows, weights: Array,
-                 inside: Places) -> Array:
+                 inside: Places, gains: Array) -> Array:
     hidden, ridge = rows.hidden, part.ridge
-    gains = ridge.gains(hidden)
     leverages = np.einsum('ij,ji->i', hidden, gains).astype(np.float64)
     left = np.maximum(1.0 - weights * leverages, np.finfo(hidden.dtype).eps)
     wanted = rows.targets[:, inside].astype(np.float64)

@@ -66,6 +66,12 @@ class Reservoir:
         """Return which of several samples may be kept, as places; the first is born then."""
         if self.limit == math.inf:
             return list(range(len(checksums)))
+        if not self._fading:
+            # The same as accepts(), of all together.
+            spread = np.array(checksums, dtype=np.uint64) * np.uint64(_SPREAD)
+            ranks = ((spread & np.uint64(0xFFFFFFFF)) + 0.5) / 2.0 ** 32
+            places: list[int] = (ranks < self.limit).nonzero()[0].tolist()
+            return places
         return [place for place, checksum in enumerate(checksums)
                 if self.accepts(checksum, born + place)]
 

@@ -18,7 +18,7 @@ from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels, check_samples
-from proemlc_ros.core.solving.blas import Array, lapack, routines
+from proemlc_ros.core.solving.blas import Array, inverse, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
 from proemlc_ros.core.solving.recursive import RecursiveRidge
@@ -269,9 +269,8 @@ def _product(matrix: Array, right: Array) -> Array:
 
 def _inverse(matrix: Array) -> Array:
     """Return the inverse of a symmetric matrix, both given by their lower triangles."""
-    factor, failed = lapack('potrf')(np.asfortranarray(matrix, dtype=np.float64), lower=1)
-    inverse, singular = lapack('potri')(factor, lower=1) if not failed else (factor, failed)
-    if failed or singular:
+    try:
+        return inverse(matrix)
+    except np.linalg.LinAlgError:
         raise MergeError('the samples do not determine the weights; choose a ridge above 0, '
-                         'or learn more samples')
-    return np.asfortranarray(np.tril(inverse))
+                         'or learn more samples') from None

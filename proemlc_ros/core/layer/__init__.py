@@ -13,6 +13,7 @@ from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.steps import Steps
 
 _RADIAL: dict[str, type[RadialNeurons]] = {'rbf': GaussianNeurons, 'laplacian': LaplacianNeurons}
 
@@ -29,6 +30,13 @@ def make_layer(options: Options, width: int, samples: Rows | None,
     """
     if options.activation in _RADIAL:
         return _RADIAL[options.activation].draw(options, width, samples, order)
+    return RandomNeurons.draw(options, width, samples)
+
+
+def drawing_layer(options: Options, width: int, samples: Rows) -> Steps[HiddenLayer]:
+    """Do the same in steps."""
+    if options.activation in _RADIAL:
+        return (yield from _RADIAL[options.activation].drawing(options, width, samples))
     return RandomNeurons.draw(options, width, samples)
 
 

@@ -38,9 +38,11 @@ class RandomNeurons(HiddenLayer):
         weights = weights_random.standard_normal((options.hidden_size, width))
         weights *= _weight_scale(options, width)
         offset = offset_random.uniform(-1.0, 1.0, options.hidden_size)
-        # ((x - shift) * factor) W + b = x (factor W) + (b - (shift * factor) W)
-        offset -= weights @ (scaling.shift * scaling.factor)
-        return cls(options, scaling, (weights * scaling.factor).T, offset)
+        if scaling.affine:
+            # ((x - shift) * factor) W + b = x (factor W) + (b - (shift * factor) W)
+            offset -= weights @ (scaling.shift * scaling.factor)
+            weights *= scaling.factor
+        return cls(options, scaling, weights.T, offset)
 
     def arrays(self) -> dict[str, Array]:
         """Return what has to be stored to make the same layer again."""

@@ -15,6 +15,7 @@ from proemlc_ros.core.layer.spreading import Places
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, dense_rows, is_sparse
 from proemlc_ros.core.solving.blas import Array, cholesky, lapack, solve_lower
+from proemlc_ros.core.steps import Steps, result_of
 
 # Added to the diagonal of the centres' kernel matrix, so that equal centres do no harm.
 _JITTER = 1e-8
@@ -24,6 +25,8 @@ _SAME_PLACE = 1e-6
 _SAME_DISTANCE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
+# Samples whose distances are worked out in one step.
+_AT_ONCE = 64
 # Below so many samples their distances are joined by that many distances to the same values in
 # another order, from the nearest of some shifts, times a factor.
 _FEW, _PRIOR_PAIRS, _NEARER, _SHIFTS = 64, 3.0, 2.0, 24
@@ -52,6 +55,8 @@ class RadialNeurons(HiddenLayer):
     """
 
     radial: ClassVar[bool] = True
+    # Of the differences whose sum is the distance.
+    power: ClassVar[int] = 1
 
     def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
                  whitener: Array | None = None) -> None:
@@ -70,6 +75,12 @@ class RadialNeurons(HiddenLayer):
         order: places of the samples that become centres; None: at random.
         """
         assert samples is not None
+        return result_of(cls.drawing(options, width, samples, order))
+
+    @classmethod
+    def drawing(cls, options: Options, width: int, samples: Rows,
+                order: Places | None = None) -> Steps[RadialNeurons]:
+        """Do the same in steps."""
         provisional = samples.shape[0] < options.warmup_samples
         scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
         by_chance = centre_order(options.seed, samples.shape[0])
@@ -77,8 +88,9 @@ class RadialNeurons(HiddenLayer):
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
         gamma = options.gamma
         if gamma is None:
-            gamma = options.gamma_scale / cls._usual_distance(
-                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional)
+            yield
+            gamma = options.gamma_scale / (yield from cls._usual_distance(
+                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional))
         layer = cls(options, scaling, centres, gamma)
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
@@ -143,22 +155,42 @@ class RadialNeurons(HiddenLayer):
 
     @classmethod
     def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows,
-                        provisional: bool) -> float:
-        """Return the median of the distances between samples.
+                        provisional: bool) -> Steps[float]:
+        """Return the median of the distances between samples, in steps.
 
         A few of them, maybe all of one thing, say little of how far apart things are; there the
         distance to the same values in another order is asked as well.
         """
         centres = dense_rows(samples)
         near = cls(options, scaling, scaling.apply(centres), 1.0)
-        between = near._distances_of(samples)[np.triu_indices(near.neurons, 1)]
+        distances: list[Array] = []
+        for start in range(0, near.neurons, _AT_ONCE):
+            rows = near._distances_of(samples[start:start + _AT_ONCE])
+            distances += [row[start + place + 1:] for place, row in enumerate(rows)]
+            yield
+        between = np.concatenate(distances)
         usual = _average(between)
         if provisional and len(centres) < _FEW:
-            apart = min(_average(near.distances(scaling.apply(np.roll(centres, shift, axis=1)))
-                                 .diagonal()) for shift in range(1, _SHIFTS + 1))
-            usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * apart)
+            usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * near._usual_shift(centres))
                      / (len(between) + _PRIOR_PAIRS))
         return usual or 1.0
+
+    def _usual_shift(self, samples: Array) -> float:
+        """Return how far samples are from the same values in another order, the nearest one."""
+        apart: Array = np.empty((_SHIFTS, len(samples)))
+        factor = self.scaling.factor ** self.power
+        twice = np.concatenate((samples, samples), axis=1)
+        for shift in range(1, _SHIFTS + 1):
+            start = (-shift) % self.width
+            # Both scaled alike, so that only the factors matter to the difference.
+            moved = twice[:, start:start + self.width] - samples
+            apart[shift - 1] = np.abs(moved, out=moved) ** self.power @ factor
+        factors = self.scaling.row_factors(samples)
+        if factors is not None:
+            apart *= factors ** self.power
+        usual = np.median(apart, axis=1)
+        usual = np.where(usual > 0.0, usual, apart.mean(axis=1))
+        return float(usual.min())
 
     def _make_whitener(self, centres: Rows) -> Array:
         """Return L^-1, given the centres as the samples that they are."""
@@ -170,6 +202,8 @@ class RadialNeurons(HiddenLayer):
 
 class GaussianNeurons(RadialNeurons):
     """Activation 'rbf': the squared Euclidean distance, |z|^2 - 2 zc + |c|^2, by products."""
+
+    power: ClassVar[int] = 2
 
     def __init__(self, options: Options, scaling: Scaling, centres: Array, gamma: float,
                  whitener: Array | None = None) -> None:

@@ -29,11 +29,11 @@ class Scaling:
     shift: Array
     factor: Array
     unit_rows: bool = False
-    _affine: bool = field(init=False)
+    affine: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Notice when there is nothing to do."""
-        object.__setattr__(self, '_affine', bool(self.shift.any() or (self.factor != 1.0).any()))
+        object.__setattr__(self, 'affine', bool(self.shift.any() or (self.factor != 1.0).any()))
 
     @classmethod
     def fit(cls, kind: str, width: int, samples: Rows | None, dtype: str,
@@ -57,7 +57,7 @@ class Scaling:
             factors = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
             unit: Array = dense * factors
             return unit
-        if self._affine:
+        if self.affine:
             return (dense - self.shift) * self.factor
         return dense
 

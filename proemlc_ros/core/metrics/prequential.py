@@ -17,6 +17,9 @@ from typing import NamedTuple
 from proemlc_ros.core.metrics.loss_curve import LossCurve
 from proemlc_ros.errors import ParameterError
 
+# Comparisons that are remembered, at most.
+_REMEMBERED = 4096
+
 
 class JudgedLabels(NamedTuple):
     """The labels of one sample whose truth is known.
@@ -101,6 +104,16 @@ class LabelCounts:
         return 2 * self.hits / max(1, 2 * self.hits + self.false_alarms + self.misses)
 
 
+class _Comparison(NamedTuple):
+    """What one prediction counts for, given the labels that were present."""
+
+    false_alarms: list[LabelCounts]
+    hits: list[LabelCounts]
+    misses: list[LabelCounts]
+    wrong: list[str]
+    sizes: tuple[int, int, int]  # hits, labels present, labels predicted
+
+
 class PrequentialMetrics:
     """Multi-label metrics of a stream, in memory that depends on the number of labels alone.
 
@@ -130,6 +143,7 @@ class PrequentialMetrics:
         # Wrong and judged labels of each sample in the window, and of all that `loss` covers.
         self._window: deque[tuple[int, int]] = deque(maxlen=window or 0)
         self._wrong = self._judged = 0
+        self._comparisons: dict[tuple[tuple[str, ...], tuple[str, ...]], _Comparison] = {}
         # How many samples had so many hits, labels present, and labels predicted.
         self._sizes: Counter[tuple[int, int, int]] = Counter()
 
@@ -154,25 +168,39 @@ class PrequentialMetrics:
             time: Time of the annotation, in nanoseconds.
 
         """
+        pair = tuple(judged.among(predicted)), tuple(judged.among(present))
+        found = self._comparisons.get(pair)
+        if found is None:
+            found = self._compare(*pair, time)
+        for counts in found.false_alarms:
+            counts.false_alarms += 1
+        for counts in found.hits:
+            counts.hits += 1
+        for counts in found.misses:
+            counts.misses += 1
+            for other in found.wrong:
+                counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + 1
+        self._sizes[found.sizes] += 1
+        self._add_loss(len(found.misses) + len(found.wrong), judged.size)
+
+    def _compare(self, predicted: tuple[str, ...], present: tuple[str, ...],
+                 time: int) -> _Comparison:
+        """Return what a prediction counts for, and remember it: in a stream many are equal."""
         # Dictionaries are sets that keep their order, which makes the order of results certain.
-        said, truth = dict.fromkeys(judged.among(predicted)), dict.fromkeys(judged.among(present))
+        said, truth = dict.fromkeys(predicted), dict.fromkeys(present)
         wrong = [name for name in said if name not in truth]
-        for name in wrong:
-            self.labels[name].false_alarms += 1
-        hits = 0
-        for name in truth:
-            counts = self.labels[name]
+        false_alarms = [self.labels[name] for name in wrong]
+        for counts in (self.labels[name] for name in truth):
             if not counts.first_sample:
                 counts.first_sample, counts.first_time = self.samples + 1, time
-            if name in said:
-                counts.hits += 1
-                hits += 1
-            else:
-                counts.misses += 1
-                for other in wrong:
-                    counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + 1
-        self._sizes[hits, len(truth), len(said)] += 1
-        self._add_loss(len(truth) - hits + len(wrong), judged.size)
+        hits = [self.labels[name] for name in truth if name in said]
+        misses = [self.labels[name] for name in truth if name not in said]
+        if len(self._comparisons) >= _REMEMBERED:
+            self._comparisons.clear()
+        found = _Comparison(false_alarms, hits, misses, wrong,
+                            (len(hits), len(truth), len(said)))
+        self._comparisons[predicted, present] = found
+        return found
 
     def add_block(self, predicted: Sequence[Iterable[str]], present: Sequence[Iterable[str]],
                   judged: Sequence[JudgedLabels], times: Sequence[int]) -> None:
@@ -212,10 +240,11 @@ class PrequentialMetrics:
     def _add_loss(self, wrong: int, judged: int) -> None:
         self.curve.add(wrong, judged)
         window = self._window
-        if window.maxlen and len(window) == window.maxlen:
-            oldest_wrong, oldest_judged = window[0]
-            self._wrong -= oldest_wrong
-            self._judged -= oldest_judged
-        window.append((wrong, judged))
+        if window.maxlen:
+            if len(window) == window.maxlen:
+                oldest_wrong, oldest_judged = window[0]
+                self._wrong -= oldest_wrong
+                self._judged -= oldest_judged
+            window.append((wrong, judged))
         self._wrong += wrong
         self._judged += judged

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.core.solving.blas import Array, lapack, routines
+from proemlc_ros.core.solving.blas import Array, inverse, lapack, routines
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 
 
@@ -29,8 +29,9 @@ def add_sums(ridge: RecursiveRidge, gram: Array, target_sums: Array, first: bool
         gram.flat[::ridge.size + 1] += ridge.ridge
     else:
         ridge.settle()
-        before, failed = _inverse(ridge.matrix * ridge.scale)
-        if failed:
+        try:
+            before = inverse(ridge.matrix * ridge.scale)
+        except np.linalg.LinAlgError:
             return False
         gram += before
         target_sums = target_sums + routines('float64').symm(
@@ -39,14 +40,7 @@ def add_sums(ridge: RecursiveRidge, gram: Array, target_sums: Array, first: bool
     if failed:
         return False
     beta, _ = lapack('potrs')(factor, target_sums, lower=1)
-    inverse, _ = lapack('potri')(factor, lower=1, overwrite_c=1)
-    ridge.matrix[:], ridge.scale, ridge.pending = np.tril(inverse), 1.0, 0
+    inverted, _ = lapack('potri')(factor, lower=1, overwrite_c=1)
+    ridge.matrix[:], ridge.scale, ridge.pending = np.tril(inverted), 1.0, 0
     ridge.beta[:] = beta
     return True
-
-
-def _inverse(matrix: Array) -> tuple[Array, int]:
-    """Return the inverse of a symmetric matrix by its lower triangle, and whether that failed."""
-    factor, failed = lapack('potrf')(np.asfortranarray(matrix, dtype=np.float64), lower=1)
-    inverse, singular = lapack('potri')(factor, lower=1)
-    return np.asfortranarray(np.tril(inverse)), failed or singular

@@ -66,6 +66,19 @@ def cholesky(matrix: npt.NDArray[Precision]) -> npt.NDArray[Precision]:
     return factor
 
 
+def inverse(matrix: Array) -> Array:
+    """Return the inverse of a positive definite matrix, both by their lower triangles, in float64.
+
+    Raises:
+        numpy.linalg.LinAlgError: when it is not.
+    """
+    factor, failed = lapack('potrf')(np.asfortranarray(matrix, dtype=np.float64), lower=1)
+    found, singular = lapack('potri')(factor, lower=1) if not failed else (factor, failed)
+    if singular:
+        raise np.linalg.LinAlgError('not positive definite')
+    return np.asfortranarray(np.tril(found))
+
+
 def solve_lower(factor: npt.NDArray[Precision],
                 right: npt.NDArray[Precision]) -> npt.NDArray[Precision]:
     """Return L^-1 B for a lower triangle L, whichever way it lies in memory.

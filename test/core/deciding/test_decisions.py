@@ -87,6 +87,18 @@ def test_a_few_samples_are_no_reason_to_name_many_labels():
     assert [len(decision.columns(row, row)) for row in chances] == [1, 2]
 
 
+@pytest.mark.parametrize(('chance', 'others', 'most'), [(0.35, 0.35, 0.02), (0.9, 0.25, 0.2)])
+def test_left_out_samples_tell_whether_doubtful_labels_are_worth_their_errors(
+        chance, others, most):
+    random = np.random.default_rng(2)
+    shown = random.random((600, 6)) < np.array([chance, *[others] * 5])
+    scores = np.where(random.random((600, 6)) < 0.9, 0.0, np.where(shown, 0.4, -0.4))
+    evidence = LeftOut(scores, np.where(shown, 1, -1).astype(np.int8), np.ones(600), np.ones(600))
+    tolerance = fit_decision('expected_f1', evidence, shown.sum(axis=0)).tolerance
+    # Equal chances: naming all of them is best. One that stands out: the others cost errors only.
+    assert most - 0.06 < tolerance < most
+
+
 # ----- any order -----
 
 @pytest.mark.parametrize('rule', RULES)

@@ -75,7 +75,7 @@ def test_a_renewed_model_is_as_good_whatever_came_first(density):
         came, shown = stream(X, Y)
         found_loss, found_f1 = errors(ProEMLC.renewed(came, names_of(shown), most=200), *test)
         # A burst is left out as one sample, but learnt as often as it came.
-        assert found_loss <= (1.5 if stream is bursts_first else 1.05) * loss + 0.003
+        assert found_loss <= (1.3 if stream is bursts_first else 1.05) * loss + 0.003
         assert found_f1 >= 0.95 * f1, stream.__name__
 
 
