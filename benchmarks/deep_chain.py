@@ -14,6 +14,7 @@ The processor time does not depend on that load.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -28,6 +29,7 @@ from features import camera_image
 
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.demo.domain import own_domain
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.features.automatic import resolved
 from proemlc_ros.features.onnx_embedding import OnnxEmbedding
@@ -57,10 +59,11 @@ def main() -> int:
     assert isinstance(extractor, OnnxEmbedding)
     pixels = camera_image()
     tensor = extractor.tensor(pixels)
-    rclpy.init()
-    camera = Camera(pixels)
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     bare, chain = [], []
-    with taught_chain(extractor) as pids:
+    with own_domain(), taught_chain(extractor) as pids:
+        rclpy.init()
+        camera = Camera(pixels)
         wait_for_answers(camera)
         for _ in range(args.rounds):
             bare.append(bare_rate(extractor, tensor, args.seconds))

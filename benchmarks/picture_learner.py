@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +18,12 @@ from numpy.typing import NDArray
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.demo.domain import own_domain
 from proemlc_ros.errors import ProEMLCError
 
 Vectors = NDArray[np.float32]
+# Seconds that a node may take to start on a busy machine, and to answer.
+START, ANSWER = 180.0, 60.0
 
 
 class PicturePrediction(NamedTuple):
@@ -83,9 +87,13 @@ class LiveLearner:
         self._annotate = self._node.create_client(Annotate, 'proemlc/annotate')
         self._predict = self._node.create_client(Predict, 'proemlc/predict')
         self._names: list[str] = []  # in the order of the scores: as they were taught
+        deadline = time.monotonic() + START
         for client in (self._annotate, self._predict):
-            if not client.wait_for_service(60.0):
-                raise ProEMLCError('the classifier node does not answer')
+            while not client.wait_for_service(1.0):
+                self._processes.check()
+                if time.monotonic() > deadline:
+                    raise ProEMLCError(
+                        f'the services of the classifier node were not found in {START:.0f} s')
 
     def teach(self, vectors: Vectors, labels: Sequence[tuple[str, ...]],
               order: Iterable[int]) -> None:
@@ -127,9 +135,12 @@ class LiveLearner:
 
     def _call(self, client: Any, request: Any) -> Any:
         future = client.call_async(request)
-        deadline = time.monotonic() + 60
-        while not future.done() and time.monotonic() < deadline:
+        deadline = time.monotonic() + ANSWER
+        while not future.done():
             self._rclpy.spin_once(self._node, timeout_sec=0.1)
+            self._processes.check()
+            if time.monotonic() > deadline:
+                raise ProEMLCError(f'{client.srv_name} did not answer in {ANSWER:.0f} s')
         return future.result()
 
 
@@ -145,7 +156,9 @@ class PictureLearner:
     @contextmanager
     def open(self) -> Iterator[NodeLearner | LiveLearner]:
         """Yield a learner that has learnt nothing."""
-        with tempfile.TemporaryDirectory(prefix='proemlc_pictures_') as folder:
+        # A domain of its own: another node of the same name would answer in place of this one.
+        with own_domain(), tempfile.TemporaryDirectory(prefix='proemlc_pictures_') as folder:
+            os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
             learner = self._kind(self._extractor, Path(folder))
             try:
                 yield learner

@@ -23,6 +23,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image
 
+from proemlc_ros.demo.domain import own_domain
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.stamps import stamp_of
 
@@ -82,7 +83,7 @@ def measure_chain(camera: dict[str, Any], rounds: int = 40) -> None:
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     settings = {**camera, 'topic': 'bench/image', 'regions': 'topic',
                 'regions_topic': 'bench/regions', 'tracks': False}
-    with tempfile.TemporaryDirectory() as folder:
+    with own_domain(), tempfile.TemporaryDirectory() as folder:
         parameters = Path(folder, 'features.yaml')
         parameters.write_text(json.dumps({'/**': {'ros__parameters': {
             'sensors': ['camera'], 'camera': settings}}}))

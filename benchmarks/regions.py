@@ -30,8 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics.sets import f1_micro
-from proemlc_ros.features.crops import pixels_in
+from proemlc_ros.features.crops import pixels_in, widened
 from proemlc_ros.features.extractor import Extractor
+from proemlc_ros.features.image_extractor import ImageExtractor
 from proemlc_ros.features.parameter_file import settings_from_file
 from proemlc_ros.features.proposals import propose
 from proemlc_ros.features.settings import sensor_from_settings
@@ -94,8 +95,9 @@ def measure_labels(data: list[LabelledPicture], extractor: Extractor) -> None:
     print(f'labels: {len(names)} of {len(counts)} with {LEAST_BOXES} boxes or more, '
           f'{extractor.name.partition("(")[0]}')
     whole = [extractor(picture.pixels) for picture in data]
-    boxes = [extractor.extract_many([pixels_in(picture.pixels, box) for box in picture.boxes])
-             for picture in data]
+    margin = extractor.margin if isinstance(extractor, ImageExtractor) else 0.0
+    boxes = [extractor.extract_many([pixels_in(picture.pixels, widened(box, margin))
+                                     for box in picture.boxes]) for picture in data]
     column = {name: place for place, name in enumerate(names)}
     new_model = partial(ProEMLC, **profile_of(extractor.name))
     for way, one_round in (('new pictures', by_folds), ('as it is taught', as_taught)):

@@ -17,7 +17,8 @@ from proemlc_ros.core import ProEMLC
 
 # One extractor; several joined ones give vectors whose parts have scales of their own.
 _SINGLE = re.compile(r'([a-z_]+)/[0-9]+(\([^()]*\))?')
-_AUTOMATIC = 'automatic'
+# Mark of a learner whose settings may follow the first sample.
+AUTOMATIC = 'automatic'
 
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     # Of length one, so that distances are known beforehand, and gamma need not wait for samples.
@@ -53,7 +54,7 @@ class LearnerFactory:
     def __call__(self) -> ProEMLC:
         """Return a learner that has learnt nothing."""
         learner = ProEMLC(**self.settings)
-        learner.extra[_AUTOMATIC] = 'activation' not in self.settings
+        learner.extra[AUTOMATIC] = 'activation' not in self.settings
         return learner
 
     def fitted(self, learner: ProEMLC, extractor: str) -> ProEMLC:
@@ -67,10 +68,17 @@ class LearnerFactory:
             return learner
         settings = {**profile_of(extractor), **self.settings}
         if settings == self.settings:
+            learner.extra[AUTOMATIC] = False
             return learner
         return ProEMLC(**settings, labels=learner.labels)
+
+    def settings_of(self, learner: ProEMLC) -> dict[str, Any]:
+        """Return the settings to make a learner again: where it is open, only the given ones."""
+        if is_automatic(learner) and not learner.samples:
+            return dict(self.settings)
+        return learner.options.as_dict()
 
 
 def is_automatic(learner: ProEMLC) -> bool:
     """Return whether the settings of an untaught learner may follow the first sample."""
-    return learner.extra.get(_AUTOMATIC) is True
+    return learner.extra.get(AUTOMATIC) is True

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.profiles import is_automatic
+from proemlc_ros.classifier.profiles import AUTOMATIC, is_automatic
 from proemlc_ros.classifier.records import Annotation, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
@@ -111,7 +111,7 @@ class VersionedModel:
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
-        if self.learner.width is None:
+        if self.learner.extra.get(AUTOMATIC):
             self.learner = self.fitted(self.learner, annotation.extractor)
         known = self.learner.labels
         features = annotation.matched_features

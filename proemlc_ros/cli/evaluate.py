@@ -9,8 +9,9 @@ import sys
 from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.cli.arguments import check_folder_of, real
 from proemlc_ros.cli.options import (
     add_bag_arguments,
@@ -39,6 +40,14 @@ from proemlc_ros.evaluation.results_page import comparison_table, label_table, r
 
 # Not 1 (an error) and not 2 (wrong arguments): the evaluation ran, and a limit was not met.
 LIMIT_NOT_MET = 3
+
+
+class _Run(NamedTuple):
+    """A model to evaluate, and what makes another one of its settings; None: nothing does."""
+
+    name: str
+    model: ProEMLC
+    factory: LearnerFactory | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,13 +96,13 @@ def run(args: argparse.Namespace) -> int:
     results = []
     # Counting opens every bag once more: only where a bar is shown.
     total = bags.count_messages() if sys.stderr.isatty() else 0
-    for number, (name, model) in enumerate(models):
+    for number, (name, model, factory) in enumerate(models):
         with ProgressBar(total, name) as bar, ExitStack() as stack:
             write = None
             if args.predictions and number == 0:
                 write = stack.enter_context(PredictionFile(args.predictions)).write
             learning = not args.frozen and not args.train
-            evaluation = PrequentialEvaluation(model, learning, bags.rules, write)
+            evaluation = PrequentialEvaluation(model, learning, bags.rules, write, factory)
             results.append(evaluate_bags(bags, evaluation, name, bar.advance))
     _show(results)
     _write(args, results)
@@ -101,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(results, above, below)
 
 
-def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> tuple[str, ProEMLC]:
+def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> _Run:
     settings = model_settings(args)
     if args.train:
         return _trained_model(args, {**own, **settings})
@@ -110,30 +119,36 @@ def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> tuple[str, Pr
     if args.model is None:
         name = _settings_name(settings) if settings else (
             'settings of the journal' if own else 'default')
-        return name, ProEMLC(**{**own, **settings})
+        return _untaught(name, {**own, **settings})
     check_no_settings(settings)
-    return args.model.name, load_model(args.model)
+    return _Run(args.model.name, load_model(args.model))
 
 
-def _trained_model(args: argparse.Namespace, settings: dict[str, Any]) -> tuple[str, ProEMLC]:
+def _trained_model(args: argparse.Namespace, settings: dict[str, Any]) -> _Run:
     """Return a model that has learnt the training set of a pair."""
     if args.model is not None:
         raise ParameterError('--train makes a new model; leave out --model, or --train')
     samples = CollectedSamples.of(bag_set(args, args.train))
     names = ', '.join(path.name for path in args.train)
     if args.select:
-        return f'selected on {names}', samples.model(settings, SIZES[-1])
-    model = ProEMLC(**settings)
+        return _Run(f'selected on {names}', samples.model(settings, SIZES[-1]))
+    factory = LearnerFactory(settings)
+    model = factory.fitted(factory(), samples.extractor)
     model.learn(**samples.arguments())
     model.calibrate(**samples.arguments())
-    return f'trained on {names}', model
+    return _Run(f'trained on {names}', model)
 
 
-def _compared_model(text: str, args: argparse.Namespace,
-                    own: dict[str, Any]) -> tuple[str, ProEMLC]:
+def _compared_model(text: str, args: argparse.Namespace, own: dict[str, Any]) -> _Run:
     if '=' not in text or Path(text).exists():
-        return Path(text).name, load_model(text)
-    return text, ProEMLC(**{**own, **model_settings(args), **parse_settings(text)})
+        return _Run(Path(text).name, load_model(text))
+    return _untaught(text, {**own, **model_settings(args), **parse_settings(text)})
+
+
+def _untaught(name: str, settings: dict[str, Any]) -> _Run:
+    """Return a run of a new model; what nobody has set follows the features, as in the node."""
+    factory = LearnerFactory(settings)
+    return _Run(name, factory(), factory)
 
 
 def _settings_name(settings: dict[str, Any]) -> str:

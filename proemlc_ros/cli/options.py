@@ -35,7 +35,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     default = Options()
     group = parser.add_argument_group(
         'model', 'Settings of a new model. Those not given are those of the node that wrote a '
-        'journal, else the defaults.')
+        'journal, else those that fit the features, else the defaults.')
     group.add_argument('--hidden-size', type=int, metavar='N',
                        help=f'number of hidden neurons (default: {default.hidden_size})')
     group.add_argument('--ridge', type=float, metavar='X',

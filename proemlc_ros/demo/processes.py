@@ -77,7 +77,7 @@ class Processes:
         process = self._running[module]
         output: IO[Any] | None = process.stdout
         for line in output or ():
-            self._check_others(module)
+            self.check(module)
             yield line.rstrip()
         if process.wait() != 0:
             raise DemoError(self._ending(module, process.returncode))
@@ -91,7 +91,7 @@ class Processes:
         """
         try:
             while True:
-                self._check_others('demo_operator')
+                self.check('demo_operator')
                 time.sleep(0.5)
         except KeyboardInterrupt:
             return
@@ -111,7 +111,13 @@ class Processes:
                 codes[name] = process.wait()
         return codes
 
-    def _check_others(self, module: str) -> None:
+    def check(self, module: str = '') -> None:
+        """Check that all processes run, except maybe one.
+
+        Raises:
+            DemoError: one has ended; tells its last line.
+
+        """
         for name, process in self._running.items():
             if name != module and process.poll() is not None:
                 raise DemoError(self._ending(name, process.returncode))

@@ -42,6 +42,7 @@ class AnnotationBlock:
         absent: Names that are absent.
         complete: Whether all other names are absent.
         times: When each could be learnt, in nanoseconds.
+        extractor: What made the features; empty: not stated.
 
     """
 
@@ -50,13 +51,15 @@ class AnnotationBlock:
     absent: Sequence[tuple[str, ...]]
     complete: Sequence[bool]
     times: Sequence[int]
+    extractor: str = ''
 
     @classmethod
-    def of(cls, annotations: Sequence[Annotation], times: Sequence[int]) -> AnnotationBlock:
+    def of(cls, annotations: Sequence[Annotation], times: Sequence[int],
+           extractor: str = '') -> AnnotationBlock:
         """Return a block of annotations that have their features."""
         return cls(np.array([said.features for said in annotations]),
                    [said.labels for said in annotations], [said.absent for said in annotations],
-                   [said.complete for said in annotations], times)
+                   [said.complete for said in annotations], times, extractor)
 
     def __len__(self) -> int:
         """Return the number of annotations."""
@@ -81,7 +84,7 @@ class AnnotationBlock:
         """Return a block of one of the annotations."""
         one = slice(place, place + 1)
         return AnnotationBlock(self.rows[one], self.labels[one], self.absent[one],
-                               self.complete[one], self.times[one])
+                               self.complete[one], self.times[one], self.extractor)
 
 
 Step = AnnotationBlock | StampedVector | Event
@@ -176,7 +179,7 @@ class AnnotationStream:
     def _block(self) -> Iterator[AnnotationBlock]:
         if self._accepted:
             accepted, times, self._accepted, self._times = self._accepted, self._times, [], []
-            yield AnnotationBlock.of(accepted, times)
+            yield AnnotationBlock.of(accepted, times, self.expected.extractor)
 
     def _follow(self, event: Event) -> list[PendingAnnotation]:
         """Know what the model knows after an event; return the annotations that it rejects."""

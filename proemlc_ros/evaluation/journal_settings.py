@@ -10,6 +10,7 @@ from typing import Any
 
 from proemlc_ros.bags.journal_check import JOURNAL
 from proemlc_ros.classifier.model_directory import OLDER_SNAPSHOT, SNAPSHOT
+from proemlc_ros.classifier.profiles import is_automatic
 from proemlc_ros.classifier.settings_file import read_settings
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelFileError
@@ -29,9 +30,11 @@ def journal_settings(path: Path) -> dict[str, Any]:
     if folder.name == JOURNAL:
         for name in (SNAPSHOT, OLDER_SNAPSHOT):
             try:
-                return ProEMLC.load(folder.parent / name).options.as_dict()
+                model = ProEMLC.load(folder.parent / name)
             except (OSError, ModelFileError):
                 continue
+            if model.samples or not is_automatic(model):
+                return model.options.as_dict()
     return read_settings(folder)
 
 

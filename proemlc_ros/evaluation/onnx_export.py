@@ -20,7 +20,8 @@ from proemlc_ros.errors import MissingDependencyError, NotReadyError, ParameterE
 OPSET = 17
 # Reductions take their axes as an input from this version of the operators on.
 LEAST_OPSET = 13
-FEATURES, SCORES, PROBABILITIES = 'features', 'scores', 'probabilities'
+FEATURES, COLOURS = 'features', 'colours'
+SCORES, PROBABILITIES = 'scores', 'probabilities'
 NOT_YET = 'the model has learnt nothing yet; teach it before it is exported'
 _PRODUCER = 'proemlc_ros'
 
@@ -105,6 +106,8 @@ def export_model(model: ProEMLC) -> Any:
 def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     """Return an ONNX model from the input of a network to the scores of the labels.
 
+    Where colours are joined to the network's output, their shares are an input of their own.
+
     Args:
         model: what was taught, with features of that network alone.
         path: the network's ONNX file.
@@ -127,6 +130,12 @@ def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     features = graph.add('Flatten', wanted, axis=1)
     if parameters.get('normalise', 'True') == 'True':
         features = unit_rows(graph, features, np.float32)
+    if share := float(parameters.get('colours', 0.0)):
+        made.graph.input.append(onnx.helper.make_tensor_value_info(
+            COLOURS, onnx.TensorProto.FLOAT, ['n', None]))
+        features = graph.add('Concat', *(
+            graph.add('Mul', part, graph.constant(np.sqrt(weight), np.float32))
+            for part, weight in ((features, 1.0 - share), (COLOURS, share))), axis=1)
     outputs = _add_outputs(graph, model, features)
     made.graph.node.extend(graph.nodes)
     made.graph.initializer.extend(graph.constants)

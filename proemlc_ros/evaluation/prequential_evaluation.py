@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.records import Event, EventKind, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
@@ -52,6 +53,8 @@ class PrequentialEvaluation:
         learning: Whether it learns, or only predicts.
         rules: How annotations find their feature vectors.
         on_prediction: Called with every feature vector and its prediction on arrival.
+        factory: Makes the learner after a reset, and one that fits the first features; None: the
+            settings of the model stay.
 
     Attributes:
         latency: Durations of single predictions.
@@ -62,13 +65,15 @@ class PrequentialEvaluation:
     def __init__(
         self, model: ProEMLC, learning: bool = True, rules: MatchingRules | None = None,
         on_prediction: Callable[[StampedVector, Classification], None] | None = None,
+        factory: LearnerFactory | None = None,
     ) -> None:
         """Start with empty buffers."""
         self.learning = learning
         self.on_prediction = on_prediction
         self.latency = LatencyWindow()
         self.stream = AnnotationStream(rules, model, on_prediction is not None)
-        self._versioned = VersionedModel(model, UNDO_DEPTH)
+        self._factory = factory or LearnerFactory(model.options.as_dict())
+        self._versioned = VersionedModel(model, UNDO_DEPTH, fitted=self._factory.fitted)
         self._rejects: Counter[str] = Counter()
         self._known: dict[str, None] = dict.fromkeys(model.labels)
         # Number of the sample from which on a single prediction is timed again.
@@ -155,6 +160,7 @@ class PrequentialEvaluation:
 
     def _take_block(self, block: AnnotationBlock) -> None:
         before = self._taken
+        self._versioned.learner = self._factory.fitted(self.model, block.extractor)
         if before >= self._next_timing:
             self._time_prediction(block.rows[0])
         if self.learning:
@@ -236,7 +242,7 @@ class PrequentialEvaluation:
         elif event.kind is EventKind.REMOVE:
             model.remove(event.label)
         elif event.kind is EventKind.RESET:
-            model.replace(ProEMLC(**self.model.options.as_dict()))
+            model.replace(self._factory())
         elif event.kind is not EventKind.RENEW:  # It changes no sample, and settings are given.
             self._rejects['missing_model_file' if event.kind is EventKind.LOAD
                           else f'not_repeated_{event.kind.name.lower()}'] += 1

@@ -17,6 +17,7 @@ from typing import Any
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.fleet.merging import learnt_sums
@@ -100,14 +101,18 @@ def train(
 def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """Return an empty model whose hidden layer is fixed, by the first samples where it needs them.
 
+    What the settings leave open follows the features of the first bag, as in the node.
+
     Raises:
         BagError: There is nothing to learn from.
 
     """
-    model = ProEMLC(**settings)
+    factory = LearnerFactory(settings)
+    model = factory()
     for path in bags.paths:
         # For the first samples alone, a second process is not worth its start.
         for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
+            model = factory.fitted(model, block.extractor)
             model.learn(block.rows, **block.learner_arguments())
             if not model.warming_up:
                 return model.empty_copy()

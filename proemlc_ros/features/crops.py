@@ -38,7 +38,7 @@ class BoxedRegions(NamedTuple):
 
 
 def crops_of(image: NDArray[Any], regions: Iterable[Region], most: int,
-             rejects: Counter[str]) -> list[Crop]:
+             rejects: Counter[str], margin: float = 0.0) -> list[Crop]:
     """Return the crops of regions, in their order.
 
     Args:
@@ -46,6 +46,7 @@ def crops_of(image: NDArray[Any], regions: Iterable[Region], most: int,
         regions: in pixels of the image.
         most: crops at most; the regions behind are dropped.
         rejects: gets the dropped regions, counted by cause.
+        margin: of the surroundings, as a share of the region's size.
     """
     height, width = image.shape[:2]
     crops: list[Crop] = []
@@ -60,7 +61,7 @@ def crops_of(image: NDArray[Any], regions: Iterable[Region], most: int,
             rejects[cause] += 1
             continue
         seen.add(region.box)
-        crops.append(Crop(region, pixels_in(image, region)))
+        crops.append(Crop(region, pixels_in(image, widened(region, margin))))
     return crops
 
 
@@ -86,6 +87,12 @@ def pixels_in(image: NDArray[Any], region: Region) -> NDArray[Any]:
     height, width = image.shape[:2]
     left, top, right, bottom = region.edges
     return image[_span(top, bottom, height), _span(left, right, width)]
+
+
+def widened(region: Region, margin: float) -> Region:
+    """Return a region with a share of its size more, half of it on each side."""
+    return region._replace(size_x=region.size_x * (1.0 + margin),
+                           size_y=region.size_y * (1.0 + margin)) if margin else region
 
 
 def _span(low: float, high: float, length: int) -> slice:

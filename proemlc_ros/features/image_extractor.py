@@ -15,6 +15,7 @@ from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, parameter
 
 WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)
+MOST_MARGIN = 4.0
 
 
 @dataclass
@@ -28,6 +29,8 @@ class ImageExtractor(Extractor):
         'Part of the image to use: left, top, width and height as fractions, 0 to 1')
     white_level: int = parameter(
         0, 'Pixel value that counts as white; 0 = largest value of the pixel type')
+    margin: float = parameter(
+        0.0, 'Surroundings of a region that are cut out with it, as a share of its size, 0 to 4')
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -35,6 +38,9 @@ class ImageExtractor(Extractor):
         if self.white_level < 0:
             raise ExtractorError(
                 f'white_level is {self.white_level}; it must be 0 or a pixel value')
+        if not 0.0 <= self.margin <= MOST_MARGIN:
+            raise ExtractorError(
+                f'margin is {self.margin}; it must be between 0 and {MOST_MARGIN:g}')
 
     def cropped(self, sample: NDArray[Any]) -> NDArray[Any]:
         """Return the region of an image.

@@ -9,21 +9,33 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
+from proemlc_ros.features.colour import ColourHistogram
 from proemlc_ros.features.extractor import Vector, parameter
 from proemlc_ros.features.image_extractor import ImageExtractor, white_level_of
 from proemlc_ros.features.network import Network, open_network
+from proemlc_ros.features.resizing import resized_by_area
 
 # Parameters that change the speed, not the values.
 NOT_IN_IDENTITY = ('threads', 'batch_threads', 'engine')
 # Images per call of the network: more brings no speed and takes memory.
 LARGEST_BATCH = 8
+# The colours that are joined to the output, of an image of at most this side, for speed.
+COLOURS = ColourHistogram()
+COLOUR_SIDE = 112
+
+
+class ResizedImage(NamedTuple):
+    """An image of the model's size as floats, (rows, columns) or (…, 3), and its white."""
+
+    values: NDArray[Any]
+    white: float
 
 
 @dataclass
@@ -34,6 +46,9 @@ class OnnxEmbedding(ImageExtractor):
     `deviation` (the defaults are ImageNet's); a model with 8-bit input gets the pixels. The
     shape of the input tells the order of the channels and grey from colour. The hash of the
     file is part of the extractor's name, so another network is another extractor.
+
+    With `colours`, shares of colours are joined to the output: networks that were trained to
+    tell kinds of things apart care little for them, and people tell things by them.
     """
 
     kind: ClassVar[str] = 'onnx_embedding'
@@ -49,6 +64,8 @@ class OnnxEmbedding(ImageExtractor):
     deviation: tuple[float, ...] = parameter(
         (0.229, 0.224, 0.225), 'Standard deviation of each colour channel, divided by; not 0')
     normalise: bool = parameter(True, 'Scale the vector to length 1')
+    colours: float = parameter(
+        0.0, 'Share of the colours in the vector, which are joined to the output; 0 = none, to 1')
     threads: int = parameter(1, 'Threads for one image; 0 = chosen by onnxruntime')
     batch_threads: int = parameter(
         0, 'Threads for several regions of an image at once; 0 = one per processor')
@@ -62,6 +79,9 @@ class OnnxEmbedding(ImageExtractor):
         super().__post_init__()
         if len(self.mean) != 3 or len(self.deviation) != 3 or not all(self.deviation):
             raise ExtractorError('mean and deviation need three values, none of deviation zero')
+        if not 0.0 <= self.colours < 1.0 or (self.colours and not self.normalise):
+            raise ExtractorError(f'colours is {self.colours}; it must be at least 0 and below 1, '
+                                 'and 0 where normalise is false')
         self.network = open_network(self.model, self.output, self.threads, self.engine)
         self._width = len(self(np.zeros((8, 8, 3), np.uint8)))
 
@@ -115,7 +135,8 @@ class OnnxEmbedding(ImageExtractor):
         return ThreadPoolExecutor(self._workers, 'onnx_embedding')
 
     def _embed(self, samples: Sequence[NDArray[Any]]) -> list[Vector]:
-        tensors = [self.tensor(self.cropped(sample)) for sample in samples]
+        images = [self._resized(self.cropped(sample)) for sample in samples]
+        tensors = [self._as_input(image) for image in images]
         batch = tensors[0] if len(tensors) == 1 else np.concatenate(tensors)
         try:
             result = self.network.run(batch)
@@ -127,20 +148,29 @@ class OnnxEmbedding(ImageExtractor):
         if self.normalise:
             norms = np.linalg.norm(vectors, axis=1, keepdims=True)
             vectors = (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
+        if self.colours:
+            vectors = np.hstack([vectors * np.float32(np.sqrt(1.0 - self.colours)),
+                                 colour_shares(images) * np.float32(np.sqrt(self.colours))])
         return list(vectors)
 
     def tensor(self, image: NDArray[Any]) -> NDArray[Any]:
         """Return the image as the model's input: size, channels, order, type and scale."""
+        return self._as_input(self._resized(image))
+
+    def _resized(self, image: NDArray[Any]) -> ResizedImage:
+        shape = self.network.image.shape
+        rows, columns = shape[2:] if shape[1] in (1, 3) else shape[1:3]
+        small = resized_by_area(
+            self._bounded(image), rows or self.input_size, columns or self.input_size)
+        return ResizedImage(small, white_level_of(image, self.white_level))
+
+    def _as_input(self, image: ResizedImage) -> NDArray[Any]:
         shape = self.network.image.shape
         channels_first = shape[1] in (1, 3)
-        rows, columns = (shape[2], shape[3]) if channels_first else (shape[1], shape[2])
         channels = shape[1] if channels_first else shape[3]
-        small = cv2.resize(
-            self._bounded(image), (columns or self.input_size, rows or self.input_size),
-            interpolation=cv2.INTER_AREA)
-        small = with_channels(small, 1 if channels == 1 else 3)
+        small = with_channels(image.values, 1 if channels == 1 else 3)
         # Scaled after resizing, plane by plane: the same values in a fraction of the time.
-        white = np.float32(white_level_of(image, self.white_level))
+        white = np.float32(image.white)
         planes: NDArray[np.float32] = np.ascontiguousarray(small.transpose(2, 0, 1), np.float32)
         wanted = self.network.element
         if wanted is np.uint8:
@@ -158,6 +188,22 @@ class OnnxEmbedding(ImageExtractor):
         """Return the image as floats, none above white."""
         floats = image.astype(np.float32)
         return np.minimum(floats, np.float32(self.white_level)) if self.white_level else floats
+
+
+def colour_shares(images: Sequence[ResizedImage]) -> NDArray[np.float32]:
+    """Return the square roots of the shares of colours in images, as rows of length one."""
+    return np.array([COLOURS(as_pixels(image)) for image in images])
+
+
+def as_pixels(image: ResizedImage) -> NDArray[np.uint8]:
+    """Return an image for its colours: with 8 bits per value, and small."""
+    values = image.values
+    scaled = values if image.white == 255 else values * np.float32(255 / image.white)
+    pixels: NDArray[np.uint8] = np.rint(scaled).astype(np.uint8)
+    rows, columns = (min(side, COLOUR_SIDE) for side in pixels.shape[:2])
+    if pixels.shape[:2] == (rows, columns):
+        return pixels
+    return np.asarray(cv2.resize(pixels, (columns, rows), interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def with_channels(image: NDArray[Any], channels: int) -> NDArray[Any]:

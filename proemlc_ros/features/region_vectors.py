@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from proemlc_ros.errors import BadSensorDataError
 from proemlc_ros.features.crops import BoxedRegions, Crop, crops_of
 from proemlc_ros.features.extractor import Extractor, Vector
+from proemlc_ros.features.image_extractor import ImageExtractor
 from proemlc_ros.features.region_sources import SensorRegions
 from proemlc_ros.regions import WHOLE, Region
 
@@ -42,6 +43,7 @@ class RegionCutter:
         self.rejects: Counter[str] = Counter()
         self._extractor = extractor
         self._how = how
+        self._margin = extractor.margin if isinstance(extractor, ImageExtractor) else 0.0
 
     def vectors(self, image: NDArray[Any], stamp: int,
                 boxed: BoxedRegions | None = None, tracked: bool = True) -> list[RegionVector]:
@@ -59,7 +61,7 @@ class RegionCutter:
         else:
             regions = boxed.regions
             self.rejects.update(boxed.rejects)
-        crops = crops_of(image, regions, self._how.most, self.rejects)
+        crops = crops_of(image, regions, self._how.most, self.rejects, self._margin)
         if tracked and self._how.tracks is not None:
             named = self._how.tracks.named(stamp, [crop.region for crop in crops])
             crops = [Crop(region, crop.pixels) for region, crop in zip(named, crops)]

@@ -63,16 +63,21 @@ class ClassifierClient:
 
     async def comes_back(self, client: Client) -> bool:
         """Wait for a classifier that went away, and tell whether it is there again."""
-        deadline = time.monotonic() + RETURN_TIMEOUT
-        while not (client.service_is_ready() and self.alive()):
-            if time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(CHECK_PERIOD)
-        return True
+        return await comes_true(lambda: client.service_is_ready() and self.alive())
 
     def alive(self) -> bool:
         """Whether the classifier has given a sign of life lately."""
         return self._view.connection(time.monotonic()) is Connection.LIVE
+
+
+async def comes_true(condition: Callable[[], bool]) -> bool:
+    """Wait for a node that went away or has yet to come, and tell whether it is there."""
+    deadline = time.monotonic() + RETURN_TIMEOUT
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(CHECK_PERIOD)
+    return True
 
 
 async def wait_for_answer(client: Client, request: Any, alive: Callable[[], bool]) -> Any:

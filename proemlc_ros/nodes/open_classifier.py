@@ -75,7 +75,7 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
         report = _start(durable, values)
         report.notes[:0] = journal.repairs
         if not journal.problem:
-            write_settings(journal.folder, model.learner.options)
+            write_settings(journal.folder, new_learner.settings_of(model.learner))
     except BaseException:
         directory.close()
         raise

@@ -27,7 +27,7 @@ from proemlc_ros.conversions import (
 )
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.msg import RegionArray
-from proemlc_ros.nodes.classifier_client import ClassifierClient, wait_for_answer
+from proemlc_ros.nodes.classifier_client import ClassifierClient, comes_true, wait_for_answer
 from proemlc_ros.nodes.operator_review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
@@ -123,11 +123,20 @@ class OperatorServices:
         self._regions = node.create_publisher(RegionArray, topic, 10)
 
     async def draw(self, stamp: int, region: Region) -> None:
-        """Have a box of a picture classified; one of no size only keeps the picture for later."""
-        if self._regions is not None:
-            self._regions.publish(RegionArray(
-                header=new_header(self._messages, stamp),
-                regions=[] if region.is_whole else [region_message(self._messages, region)]))
+        """Have a box of a picture classified; one of no size only keeps the picture for later.
+
+        Raises:
+            ClassifierUnavailableError: no feature node takes boxes.
+        """
+        if self._regions is None:
+            return
+        # What is published before DDS has matched the feature node is lost.
+        if not region.is_whole and not await comes_true(self._has_feature_node):
+            raise ClassifierUnavailableError(
+                f'no feature node takes boxes on {self._regions.topic_name}; nothing was sent')
+        self._regions.publish(RegionArray(
+            header=new_header(self._messages, stamp),
+            regions=[] if region.is_whole else [region_message(self._messages, region)]))
 
     async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
         """Return the prediction of a held vector by the present model; None where it cannot."""
@@ -164,3 +173,6 @@ class OperatorServices:
         if not result.done:
             self._view.expect(kind, '')
         return result
+
+    def _has_feature_node(self) -> bool:
+        return bool(self._regions.get_subscription_count())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
@@ -52,34 +53,35 @@ class RegionInputs:
     def __init__(self, node: Node, pipeline: FeaturePipeline,
                  publish: Callable[[Sequence[FeatureSample]], None],
                  warnings: ThrottledLog) -> None:
-        self._node = node
         self._pipeline = pipeline
         self._publish = publish
         self._warnings = warnings
-        self._drawn_topic = ''
         self._detector: MatchedSubscription | None = None
         how = pipeline.regions.topic
         if how is not None:
             self._detector = MatchedSubscription(
                 node, _type_of(how), how.topic, partial(self._on_regions, False), DETECTOR_QUEUE)
         if pipeline.regions.camera(drawn=True) is not None:
-            self._drawn_topic = node.create_subscription(
+            # At once, not with the next check: the first picture may be drawn on, too.
+            node.create_subscription(
                 message_class(DRAWN_TYPE), DRAWN_TOPIC, partial(self._on_regions, True),
-                DRAWN_QOS).topic_name
+                DRAWN_QOS, event_callbacks=SubscriptionEventCallbacks(
+                    matched=self._on_matched, use_default_callbacks=False))
 
     def check(self) -> None:
-        """Keep pictures while somebody may draw on them; call it regularly."""
+        """Follow the detector; call it regularly."""
         if self._detector is not None:
             self._detector.check()
-        if self._drawn_topic:
-            self._pipeline.regions.drawing = bool(
-                self._node.count_publishers(self._drawn_topic))
 
     def note_rejects(self) -> None:
         """Log the regions that were rejected since the last call, by cause."""
         for cause, count in self._pipeline.regions.new_rejects().items():
             self._warnings.log(('regions', cause), f'{count} regions rejected, {cause}: '
                                f'{CAUSES.get(cause, "the extractor failed")}')
+
+    def _on_matched(self, event: Any) -> None:
+        """Keep pictures while somebody may draw on them."""
+        self._pipeline.regions.drawing = event.current_count > 0
 
     def _on_regions(self, drawn: bool, message: Any) -> None:
         try:

@@ -210,6 +210,7 @@ def test_due_with_growth_or_novelty():
     policy = RenewalPolicy()
     assert not policy.is_due(29)
     assert policy.is_due(30)
+    assert not policy.is_due(30, labels=1)
     policy.last = 30
     assert not policy.is_due(59)
     assert policy.is_due(60)

@@ -52,10 +52,11 @@ def open_in(tmp_path):
     parameters = pytest.importorskip('proemlc_ros.nodes.classifier_parameters')
     from proemlc_ros.nodes.open_classifier import open_classifier
 
-    def opened():
+    def opened(**changed):
         values = SimpleNamespace(
             **{entry.name: entry.default for entry in parameters.CLASSIFIER_PARAMETERS})
         values.model_directory = str(tmp_path)
+        vars(values).update(changed)
         return open_classifier(values, '/proemlc', RosbagsMessages(), print)[0]
     return opened
 
@@ -90,3 +91,18 @@ def test_learning_again_settles_alike(open_in):
     again = durable.corrections.without(learnt[0].number)
     assert again.options == settled and again.samples == 2
     classifier.close()
+
+
+def test_a_given_width_leaves_the_rest_to_the_first_sample(open_in):
+    classifier = open_in(width=12)
+    classifier.durable.learn([annotation(1, DEEP)])
+    assert classifier.durable.model.learner.options.activation == 'rbf'
+    classifier.close()
+
+
+def test_an_open_learner_is_made_again_from_what_was_given():
+    factory = LearnerFactory({'seed': 3})
+    learner = factory()
+    assert factory.settings_of(learner) == {'seed': 3}
+    learner = factory.fitted(learner, DEEP)
+    assert factory.settings_of(learner) == learner.options.as_dict()

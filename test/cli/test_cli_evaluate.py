@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from proemlc_ros.bags.writer import make_bag
+from proemlc_ros.classifier.profiles import PROFILES
 from proemlc_ros.core import ProEMLC
 
 SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
@@ -138,3 +140,17 @@ def test_features_as_the_feature_node_makes_them(proemlc, shared, tmp_path):
     code, _, err = proemlc('evaluate', lidar, '--sensors', tmp_path / 'none.yaml',
                            '--predictions', tmp_path / 'p.csv')
     assert code == 1 and 'none.yaml' in err
+
+
+def test_settings_follow_the_features_unless_given(proemlc, samples, tmp_path):
+    make_bag(tmp_path / 'deep', samples, extractor='onnx_embedding/1(model=0123)')
+    fitting = {'seed': 5, **PROFILES['onnx_embedding']}
+    expected = ProEMLC(**fitting)
+    for words in ((), ('--train', tmp_path / 'deep')):
+        code, _, err = proemlc('evaluate', tmp_path / 'deep', '--seed', '5', *words, '--compare',
+                               'activation=relu', '--json', tmp_path / 'out.json')
+        assert (code, err) == (0, '')
+        deep, relu = (run['settings'] for run in
+                      json.loads((tmp_path / 'out.json').read_text())['runs'])
+        assert deep == expected.options.as_dict()
+        assert relu == ProEMLC(activation='relu', seed=5).options.as_dict()

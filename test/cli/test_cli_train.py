@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import make_bag
+from proemlc_ros.classifier.profiles import PROFILES
 from proemlc_ros.core import ProEMLC
 
 SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
@@ -79,3 +80,13 @@ def test_models_that_do_not_fit_together(proemlc, bag, tmp_path, samples):
                                tmp_path / 'out.npz')
         assert code == 1 and text in err and f'{other}.npz' in err
     assert not (tmp_path / 'out.npz').exists()
+
+
+def test_settings_follow_the_features_of_the_first_bag(proemlc, samples, tmp_path):
+    make_bag(tmp_path / 'deep', samples, extractor='onnx_embedding/1(model=0123)')
+    assert proemlc('train', tmp_path / 'deep', '-o', tmp_path / 'deep.npz')[0] == 0
+    made = ProEMLC.load(tmp_path / 'deep.npz')
+    expected = ProEMLC(**PROFILES['onnx_embedding'])
+    assert made.options == expected.options and made.samples == len(samples)
+    assert proemlc('train', tmp_path / 'deep', '-o', tmp_path / 'own.npz', *SMALL)[0] == 0
+    assert ProEMLC.load(tmp_path / 'own.npz').options.activation == 'relu'

@@ -4,9 +4,9 @@
 
 import shutil
 
+from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.settings_file import read_settings, write_settings
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.options import Options
 from proemlc_ros.evaluation.journal_settings import common_settings, journal_settings
 
 OURS = {'hidden_size': 7, 'activation': 'relu', 'scaling': 'none'}
@@ -16,7 +16,7 @@ def test_settings_of_the_snapshot_or_beside_the_journal(tmp_path):
     journal = tmp_path / 'journal'
     journal.mkdir()
     assert journal_settings(journal) == {}
-    write_settings(journal, Options(hidden_size=5))
+    write_settings(journal, {'hidden_size': 5})
     assert journal_settings(journal)['hidden_size'] == 5
     ProEMLC(**OURS).save(tmp_path / 'snapshot.npz')
     assert journal_settings(journal) == ProEMLC(**OURS).options.as_dict()
@@ -38,8 +38,17 @@ def test_a_settings_file_of_another_kind_says_nothing(tmp_path):
 def test_several_journals(tmp_path):
     for name, size in (('a', 5), ('b', 5), ('c', 9)):
         (tmp_path / name).mkdir()
-        write_settings(tmp_path / name, Options(hidden_size=size))
+        write_settings(tmp_path / name, {'hidden_size': size})
     settings, notes = common_settings([tmp_path, tmp_path / 'a', tmp_path / 'b', tmp_path / 'c'])
     assert settings['hidden_size'] == 5
     (note,) = notes
     assert 'c had hidden_size = 9' in note
+
+
+def test_a_snapshot_that_has_learnt_nothing_leaves_its_settings_open(tmp_path):
+    journal = tmp_path / 'journal'
+    journal.mkdir()
+    factory = LearnerFactory({'seed': 3})
+    write_settings(journal, factory.settings_of(factory()))
+    factory().save(tmp_path / 'snapshot.npz', {'automatic': True})
+    assert journal_settings(journal) == {'seed': 3}

@@ -113,9 +113,11 @@ def network(path):
     onnx.save(model, path)
 
 
-def test_from_the_input_of_the_network_to_scores(tmp_path):
+@pytest.mark.parametrize('share', [0.0, 0.2])
+def test_from_the_input_of_the_network_to_scores(tmp_path, share):
     network(tmp_path / 'network.onnx')
-    extractor = make_extractor('onnx_embedding', {'model': str(tmp_path / 'network.onnx')})
+    extractor = make_extractor(
+        'onnx_embedding', {'model': str(tmp_path / 'network.onnx'), 'colours': share})
     rng = np.random.default_rng(2)
     pictures = rng.integers(0, 256, (40, 20, 30, 3), dtype=np.uint8)
     model = ProEMLC(hidden_size=20)
@@ -128,7 +130,11 @@ def test_from_the_input_of_the_network_to_scores(tmp_path):
     session = onnxruntime.InferenceSession(
         str(tmp_path / 'whole.onnx'), providers=['CPUExecutionProvider'])
     tensors = np.concatenate([extractor.tensor(picture) for picture in pictures])
-    (found,) = session.run(['scores'], {'image': tensors})
+    given = {'image': tensors}
+    if share:  # An input of their own: the last values of a vector, without their weight.
+        given['colours'] = np.array([extractor(picture)[-256:] for picture in pictures]) / (
+            np.float32(np.sqrt(share)))
+    (found,) = session.run(['scores'], given)
     node = [model.classify(extractor(picture)).scores for picture in pictures]
     np.testing.assert_allclose(found, node, atol=1e-5)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
-from proemlc_ros.features.onnx_embedding import OnnxEmbedding
+from proemlc_ros.features.colour import ColourHistogram
+from proemlc_ros.features.onnx_embedding import OnnxEmbedding, ResizedImage, as_pixels
 from proemlc_ros.features.registry import make_extractor
 
 onnx = pytest.importorskip('onnx', reason='onnx is not installed')
@@ -124,3 +125,33 @@ def test_without_onnxruntime_the_message_says_what_to_install(
     with pytest.raises(MissingDependencyError, match='pip install'):
         OnnxEmbedding(model=path, engine='onnxruntime')
     assert OnnxEmbedding(model=path).engine_name == 'opencv'
+
+
+@pytest.mark.parametrize('kind', ['colour', 'grey', 'sixteen bits'])
+def test_colours_are_joined_by_their_share(tmp_path, camera_image, weights, kind):
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights)
+    image = {'colour': camera_image, 'grey': camera_image[..., 0],
+             'sixteen bits': camera_image.astype(np.uint16) * 257}[kind]
+    plain, joined = OnnxEmbedding(model=path), OnnxEmbedding(model=path, colours=0.2)
+    assert joined.name == f'{plain.name[:-1]};colours=0.2)' and joined.width == 5 + 256
+    vector = joined(image)
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+    np.testing.assert_allclose(vector[:5], np.sqrt(0.8) * plain(image), atol=1e-5)
+    eight = camera_image if kind == 'sixteen bits' else image
+    small = np.rint(cv2.resize(eight.astype(np.float32), (8, 6), interpolation=cv2.INTER_AREA))
+    np.testing.assert_allclose(
+        vector[5:], np.sqrt(0.2) * ColourHistogram()(small.astype(np.uint8)), atol=1e-6)
+    np.testing.assert_allclose(joined.extract_many([image, image])[1], vector, atol=1e-6)
+
+
+def test_shares_of_colours_have_bounds(tmp_path, weights):
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights)
+    for wrong in ({'colours': 1.0}, {'colours': -0.1}, {'colours': 0.2, 'normalise': False}):
+        with pytest.raises(ExtractorError, match='colours is'):
+            OnnxEmbedding(model=path, **wrong)
+
+
+def test_colours_are_those_of_a_small_image():
+    image = np.random.default_rng(0).uniform(0, 255, (224, 300, 3)).astype(np.float32)
+    assert as_pixels(ResizedImage(image, 255.0)).shape == (112, 112, 3)
+    assert as_pixels(ResizedImage(image[:50, :60], 255.0)).shape == (50, 60, 3)

@@ -133,6 +133,20 @@ def test_a_crop_is_the_pixels_whose_centres_are_in_the_box():
     assert pixels_in(image, Region('', 9.9, 9.9, 0.1, 0.1)).shape == (1, 1)
 
 
+def test_surroundings_are_cut_out_by_the_margin_and_the_box_stays(picture):
+    box, wide = Region('', 20, 20, 16, 8), Region('', 20, 20, 24, 12)
+    plain, margin = (pipeline(regions='topic', regions_topic='found', **more)
+                     for more in ({}, {'margin': 0.5}))
+    for line in (plain, margin):
+        line.push('camera', messages.image(picture, stamp=SECOND))
+    (found,) = margin.push_regions(region_array(SECOND, box))
+    (expected,) = plain.push_regions(region_array(SECOND, wide))
+    assert found.region.box == box.box and 'margin=0.5' in found.extractor
+    np.testing.assert_array_equal(found.values, expected.values)
+    with pytest.raises(ExtractorError, match='margin is 5'):
+        pipeline(margin=5.0)
+
+
 def test_a_drawn_box_finds_a_picture_that_was_held(picture):
     line = pipeline()
     line.regions.drawing = True

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests of the nodes."""
 
+import shutil
+import subprocess
+
 import pytest
 
 # Imports are inside, so that tests of other nodes can be collected where something is missing.
@@ -67,3 +70,17 @@ def stand(start_process, ros, tmp_path):
     running = Stand(start_process, ros, tmp_path)
     yield running
     running.listener.close()
+
+
+@pytest.fixture(scope='session')
+def axe(tmp_path_factory):
+    """Return the path of axe-core's script, for pages with bypass_csp; or skip."""
+    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
+    folder = tmp_path_factory.mktemp('axe')
+    fetched = subprocess.run(
+        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(folder),
+         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
+    script = folder / 'node_modules/axe-core/axe.min.js'
+    if not script.exists():
+        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
+    return str(script)

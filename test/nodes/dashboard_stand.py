@@ -3,6 +3,7 @@
 """What tests of the page need: a browser, and classifier, camera and dashboard as processes."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -233,3 +234,11 @@ class Page:
 
 def quoted(name):
     return '"' + name.replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def check_with_axe(page, where):
+    """Fail on serious violations; the page has axe's script already."""
+    found = page.page.evaluate('axe.run()')['violations']
+    serious = [(one['id'], [node['html'][:160] for node in one['nodes']]) for one in found
+               if one['impact'] in ('serious', 'critical')]
+    assert serious == [], f'{where}: {json.dumps(serious, indent=1)}'

@@ -3,27 +3,12 @@
 """Accessibility of every part of the page by axe-core, in light, dark and on a phone."""
 
 import json
-import shutil
-import subprocess
 
 import pytest
 from dashboard_stand import LATCHED, Page
 from proemlc_ros.msg import SourceState
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def axe(tmp_path):
-    """Return the path of axe-core, fetched by npm."""
-    npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
-    fetched = subprocess.run(
-        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(tmp_path),
-         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
-    script = tmp_path / 'node_modules/axe-core/axe.min.js'
-    if not script.exists():
-        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
-    return script
 
 
 @pytest.fixture
@@ -46,7 +31,7 @@ def test_no_violation_of_accessibility(browser, address, axe):
 
 
 def look_at_all_parts(page, axe):
-    page.page.add_script_tag(path=str(axe))
+    page.page.add_script_tag(path=axe)
     page.page.locator('#source-scrub').wait_for()
     page.teach('cup')
     page.expect('#history-list', "taught 'cup'")

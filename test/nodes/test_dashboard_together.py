@@ -113,9 +113,23 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     stand.start_dashboard(f'port:={urlsplit(address).port}')
     page.expect('#connection', '^connected')
     page.expect_names('cup')
+    history_comes_with_the_classifier(page, stand)
     # A browser tells of a server that is away; everything else would be ours.
     assert all('ERR_CONNECTION_REFUSED' in error or 'WebSocket' in error
                for error in page.errors), page.errors
+
+
+def history_comes_with_the_classifier(page, stand):
+    """A page that was opened before the classifier was there shows the history all the same."""
+    page.expect('#history-list', "taught 'cup'")
+    stand.classifier.kill()
+    page.expect('#connection', 'no sign of life|not running|no prediction')
+    page.page.reload()
+    page.expect('#history-empty', 'Nothing taught yet')
+    stand.start_classifier()
+    page.expect('#connection', '^connected')
+    page.expect('#history-list', "taught 'cup'")
+    page.expect('#undo-next', "taught 'cup'")
 
 
 def test_thousand_labels_and_a_hostile_one(browser, stand, measured):

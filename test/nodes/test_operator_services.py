@@ -15,11 +15,12 @@ pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 import rclpy
+from proemlc_ros.msg import RegionArray
 from proemlc_ros.srv import Annotate
 from rclpy.executors import SingleThreadedExecutor
 
-from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.errors import NoAnswerError
+from proemlc_ros.classifier.records import WHOLE, Annotation, Region
+from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.nodes import classifier_client
 from proemlc_ros.nodes.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.nodes.operator_services import OperatorServices
@@ -66,10 +67,7 @@ def services(node, monkeypatch):
 
 
 def annotate(services):
-    deadline = time.monotonic() + 20
-    while not services.ready:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: services.ready)
     return asyncio.run(services.annotate(Annotation(1, ('cup',))))
 
 
@@ -93,3 +91,32 @@ def test_each_annotation_has_an_id_of_its_own(node, services):
     annotate(services)
     annotate(services)
     assert len({request.request_id for request in classifier.requests}) == 2
+
+
+def test_a_box_waits_for_the_feature_node(node, services, ros):
+    services.enable_drawing(node, 'features/regions')
+    found = []
+
+    async def draw_before_anybody_listens():
+        drawing = asyncio.create_task(services.draw(5 * 10**9, Region('', 10.0, 20.0, 4.0, 6.0)))
+        await asyncio.sleep(0)
+        node.create_subscription(RegionArray, 'features/regions', found.append, 10)
+        await drawing
+    asyncio.run(draw_before_anybody_listens())
+    wait_for(lambda: found)
+    assert found[0].header.stamp.sec == 5 and found[0].regions[0].center_y == 20.0
+
+
+def test_a_box_that_nobody_takes_is_said_to_be_lost(node, services, monkeypatch):
+    monkeypatch.setattr(classifier_client, 'RETURN_TIMEOUT', 0.0)
+    services.enable_drawing(node, 'features/regions')
+    with pytest.raises(ClassifierUnavailableError, match=r'no feature node .*/features/regions'):
+        asyncio.run(services.draw(5, Region('', 10.0, 20.0, 4.0, 6.0)))
+    asyncio.run(services.draw(5, WHOLE))  # it may come later, and nobody waits for an answer
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -126,15 +126,20 @@ def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifi
 
 
 def check_offline(folder, record, live):
-    """Evaluating the same as a bag gives the predictions of the node."""
+    """Write the vectors and annotations of a node to a bag, and compare."""
     with BagWriter(folder / 'bag') as bag:
         for time, item in enumerate(record):
             write = bag.write_annotation if hasattr(item, 'labels') else bag.write_vector
             write(item, 10**9 * 100 + time)
-    assert main(['evaluate', str(folder / 'bag'), '--hidden-size', '30', '--activation', 'relu',
-                 '--scaling', 'none', '--ridge', '1.0', '--predictions',
-                 str(folder / 'p.csv')]) == 0
-    with (folder / 'p.csv').open() as file:
+    compare_offline(folder / 'bag', live, '--hidden-size', '30', '--activation', 'relu',
+                    '--scaling', 'none', '--ridge', '1.0')
+
+
+def compare_offline(bag, live, *words):
+    """Evaluating the same as a bag gives the predictions of the node."""
+    predictions = bag.with_name('p.csv')
+    assert main(['evaluate', str(bag), *words, '--predictions', str(predictions)]) == 0
+    with predictions.open() as file:
         rows = {(row['stamp'], json.loads(row['region'])['id']): row
                 for row in csv.DictReader(file)}
     assert len(rows) == len(live)

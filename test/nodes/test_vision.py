@@ -45,32 +45,27 @@ def test_all_labels_come_best_first_with_scores_from_0_to_1(start_process, ros, 
 def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros, tmp_path):
     from functools import partial
 
-    from proemlc_ros.msg import Region
+    from proemlc_ros.msg import LabelAnnotation, Region
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from sensor_msgs.msg import Image
-    from test_region_chain import FEATURES, table, warm_up
-    from vision_msgs.msg import Detection2D, Detection2DArray, LabelInfo
+    from test_region_chain import FEATURES, compare_offline, table, warm_up
+    from vision_msgs.msg import Detection2DArray, LabelInfo
     start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/models')
     feature_node(FEATURES + '      regions_type: vision_msgs/Detection2DArray\n')
     partner = ClassifierPartner(ros)
-    node, heard, info = partner.node, [], []
+    node, heard, info, record = partner.node, [], [], []
     node.create_subscription(Detection2DArray, '/proemlc/detections', heard.append, 50)
     node.create_subscription(LabelInfo, '/proemlc/label_info', info.append, QoSProfile(
         depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     images = node.create_publisher(Image, 'image', 10)
     found = node.create_publisher(Detection2DArray, 'found', 10)
 
-    def detect(number, theta=0.0):
+    def detect(number):
         message, boxes = table(number)
-        array = Detection2DArray(header=message.header)
-        for box in boxes.values():
-            one = Detection2D(header=message.header, id=box.id)
-            one.bbox.center.position.x, one.bbox.center.position.y = box.center_x, box.center_y
-            one.bbox.center.theta = theta
-            one.bbox.size_x, one.bbox.size_y = box.size_x, box.size_y
-            array.detections.append(one)
+        array = detections_of(message, boxes)
         images.publish(message)
         found.publish(array)
+        record.extend((('/image', message), ('/found', array)))
         return array, boxes
 
     def answered(stamp):
@@ -82,13 +77,17 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
             and node.count_publishers('/proemlc/detections')
             and node.count_publishers('/proemlc/features') > 1), 60)
         warm_up(partner, lambda: detect(-1))
+        record.clear()
         for number in range(6):
             array, boxes = detect(number)
             partner.spin_until(partial(answered, array.header.stamp))
             for name, box in boxes.items():
-                assert partner.annotate(1.0 + number / 8, [name], region=Region(
+                taught = LabelAnnotation(header=array.header, labels=[name], complete=True)
+                taught.region = Region(
                     id=box.id, center_x=box.center_x, center_y=box.center_y,
-                    size_x=box.size_x, size_y=box.size_y)).success
+                    size_x=box.size_x, size_y=box.size_y)
+                assert partner.annotate(1.0 + number / 8, [name], region=taught.region).success
+                record.append(('/proemlc/annotations', taught))
         array, _ = detect(6)
         (answer,) = partner.spin_until(partial(answered, array.header.stamp))
         assert answer.header == array.header
@@ -101,5 +100,43 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
             assert 0.0 < result.hypothesis.score <= 1.0
         partner.spin_until(lambda: [one.class_name for one in info[-1].class_map] == [
             'cup', 'plate'])
+        (tmp_path / 'features.yaml').write_text(
+            f'/**:\n  ros__parameters:\n{FEATURES}'
+            '      regions_type: vision_msgs/Detection2DArray\n')
+        write_bag(tmp_path / 'bag', record)
+        compare_offline(tmp_path / 'bag', partner.heard['predictions'], '--sensors',
+                        str(tmp_path / 'features.yaml'))
     finally:
         partner.close()
+
+
+def detections_of(picture, boxes):
+    """Return what a detector says about a picture."""
+    from vision_msgs.msg import Detection2D, Detection2DArray
+    array = Detection2DArray(header=picture.header)
+    for box in boxes.values():
+        one = Detection2D(header=picture.header, id=box.id)
+        one.bbox.center.position.x, one.bbox.center.position.y = box.center_x, box.center_y
+        one.bbox.size_x, one.bbox.size_y = box.size_x, box.size_y
+        array.detections.append(one)
+    return array
+
+
+def write_bag(folder, record):
+    """Write messages as they were sent: topics and messages, in their order."""
+    from ament_index_python.packages import get_package_share_path
+    from rclpy.serialization import serialize_message
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    types = get_typestore(Stores.ROS2_JAZZY)
+    for package in ('vision_msgs', 'proemlc_ros'):
+        for path in (get_package_share_path(package) / 'msg').glob('*.msg'):
+            types.register(get_types_from_msg(path.read_text(), f'{package}/msg/{path.stem}'))
+    with Writer(folder, version=9) as bag:
+        connections = {}
+        for time, (topic, message) in enumerate(record, start=10**9):
+            kind = type(message)
+            name = f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'
+            if topic not in connections:
+                connections[topic] = bag.add_connection(topic, name, typestore=types)
+            bag.write(connections[topic], time, serialize_message(message))

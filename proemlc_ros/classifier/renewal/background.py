@@ -65,8 +65,9 @@ class Renewals:
 
     def consider(self) -> None:
         """Begin a renewal if one is due; call it regularly."""
-        model = self._durable.model
-        if (not self.running and self.policy.is_due(model.learner.samples, [*model.novelties])
+        model, learner = self._durable.model, self._durable.model.learner
+        if (not self.running and self.policy.is_due(
+                learner.samples, [*model.novelties], len(learner.labels))
                 and self._obstacle() is None):
             self._wanted.put(None)
 

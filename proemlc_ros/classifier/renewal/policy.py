@@ -41,15 +41,16 @@ class RenewalPolicy:
         """Return the number of samples at which the next renewal is due."""
         return max(self.first, round(self.growth * self.last))
 
-    def is_due(self, samples: int, novelties: Sequence[float] = ()) -> bool:
+    def is_due(self, samples: int, novelties: Sequence[float] = (), labels: int = 2) -> bool:
         """Tell whether to renew a model now.
 
         Args:
             samples: that it has learnt.
             novelties: of the last annotated samples, before they were learnt.
+            labels: that it knows; of one alone no layer can be told from another.
         """
         self.last = min(self.last, samples)  # It may have been reset.
-        if self.mode != 'automatic' or samples < self.first:
+        if self.mode != 'automatic' or samples < self.first or labels < 2:
             return False
         if samples >= self.next_at():
             return True

@@ -28,6 +28,9 @@ from proemlc_ros.features.backbone.store import (
 )
 from proemlc_ros.features.backbone.torch_file import MOST_BYTES
 
+# Parameters of the extractor that fit any network; how they were settled: docs/features.md.
+FITTING = {'colours': 0.2, 'margin': 0.5}
+
 
 def install(name: str, source: Path | None = None, folder: Path | None = None) -> Backbone:
     """Install a network by name and make it the default; one that is there is replaced.
@@ -43,7 +46,7 @@ def install(name: str, source: Path | None = None, folder: Path | None = None) -
     """
     known = known_backbone(name)
     content = converted(known, source)
-    parameters = {'mean': [LITE_MEAN] * 3, 'deviation': [LITE_DEVIATION] * 3}
+    parameters = {'mean': [LITE_MEAN] * 3, 'deviation': [LITE_DEVIATION] * 3, **FITTING}
     return _checked_and_written(
         name, content, parameters, known.licence, known.origin, folder)
 
@@ -65,7 +68,8 @@ def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
     Args:
         path: of the file.
         name: for it.
-        parameters: of the extractor onnx_embedding, except `model`.
+        parameters: of the extractor onnx_embedding, except `model`; they win over the fitting
+            ones.
         licence: of its weights, in words.
         folder: of the installed networks; None: the user's.
 
@@ -84,7 +88,7 @@ def add(path: Path, name: str, parameters: dict[str, Any], licence: str,
     except BackboneError as error:
         raise BackboneError(f'{path} is refused: {error}') from error
     return _checked_and_written(
-        name, content, parameters, licence, f'the file {path.name}', folder)
+        name, content, {**FITTING, **parameters}, licence, f'the file {path.name}', folder)
 
 
 def _checked_and_written(name: str, content: bytes, parameters: dict[str, Any], licence: str,

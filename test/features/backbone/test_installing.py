@@ -13,7 +13,7 @@ import pytest
 from proemlc_ros.cli.main import main
 from proemlc_ros.errors import BackboneError, ExtractorError
 from proemlc_ros.features.automatic import automatic_in_words
-from proemlc_ros.features.backbone.installing import add, install
+from proemlc_ros.features.backbone.installing import FITTING, add, install
 from proemlc_ros.features.backbone.store import default_backbone, installed_backbones
 from proemlc_ros.features.onnx_embedding import OnnxEmbedding
 from proemlc_ros.features.parameter_file import settings_from_file
@@ -60,7 +60,7 @@ def flat():
 
 
 def test_lite0_is_what_was_compared_with_torch(lite0):
-    assert lite0.sha256 == LITE0 and lite0.width == 1280 and lite0.licence == 'Apache-2.0'
+    assert lite0.sha256 == LITE0 and lite0.width == 1280 + 256 and lite0.licence == 'Apache-2.0'
     assert 'ms per picture' in lite0.speed and 'pictures/s' in lite0.speed
     assert default_backbone(lite0.folder.parent) == lite0
     onnx.checker.check_model(str(lite0.model), full_check=True)
@@ -86,7 +86,7 @@ def test_auto_takes_what_is_installed_and_colours_without(lite0, data_home, came
     data_home.symlink_to(lite0.folder.parent)
     sensor = sensor_from_settings('camera', {**AUTO, 'region': [0.0, 0.0, 0.5, 1.0]})
     assert sensor.extractor.name.startswith(
-        f'onnx_embedding/1(region=0,0,0.5,1;model={LITE0[:12]}')
+        f'onnx_embedding/1(region=0,0,0.5,1;margin=0.5;model={LITE0[:12]}')
     assert 'lite0' in automatic_in_words()
     own_file = pipeline_from_settings(settings_from_file(lite0.parameter_file))
     assert own_file.extractor == sensor_from_settings('camera', AUTO).extractor.name
@@ -111,7 +111,8 @@ def test_the_command_installs_shows_and_adds(data_home, tmp_path, capsys):
     output = capsys.readouterr().out
     assert '* my_net' in output and 'MIT' in output and 'proemlc backbone install lite2' in output
     about = json.loads((data_home / 'my_net/backbone.json').read_text())
-    assert about['parameters'] == {'mean': [0.0, 0.0, 0.0]} and about['width'] == 144
+    assert about['parameters'] == {'mean': [0.0, 0.0, 0.0], **FITTING}
+    assert about['width'] == 144 + 256
     assert main(['backbone', 'add', str(path), '--name', '../up']) == 1
     assert main(['backbone', 'add', str(path), '--name', 'lite0']) == 1
     assert main(['backbone', 'install', 'vgg']) == 1

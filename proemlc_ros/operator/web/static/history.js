@@ -4,7 +4,7 @@
 import { $, clockTime, make, runs, setText, times } from './dom.js';
 import { say } from './draft.js';
 import { ask, onConnect } from './link.js';
-import { on } from './state.js';
+import { on, state } from './state.js';
 
 const LISTED = 200;
 // Milliseconds without a change before the history is asked for: a burst is one question.
@@ -32,6 +32,7 @@ function refreshSoon() {
 
 function refresh() {
   clearTimeout(timer);
+  timer = 0;
   asked = ask('history', { mine: mine(), offset: 0, limit: LISTED }).then((answer) => {
     if (!answer.done) return;
     outdated = false;
@@ -87,4 +88,6 @@ $('history-undo').onclick = undoNext;
 $('history-redo').onclick = redoNext;
 $('history-mine').onchange = refresh;
 on('activity', refreshSoon);
+// The classifier may not have been there yet when it was asked first.
+on('health', () => { if (outdated && !timer && state.health && !state.health.stopped) refreshSoon(); });
 onConnect(refreshSoon);
