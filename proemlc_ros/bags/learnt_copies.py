@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proemlc_ros.bags.cdr import read_annotation
+from proemlc_ros.bags.entry_order import Record
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.classifier.records import Annotation
@@ -46,6 +47,19 @@ class Copies:
 
     skipped: dict[str, set[int]] = field(default_factory=dict)
     entries: dict[str, dict[int, int]] = field(default_factory=dict)
+
+    def numbered(self, record: Record, topic: str, places: dict[str, int]) -> Record:
+        """Return an annotation with the number that only its copy has; anything else as it is.
+
+        Args:
+            record: what was read.
+            topic: from which.
+            places: of the messages that were read last, by topic.
+        """
+        entries = self.entries.get(topic)
+        if entries and isinstance(record, Annotation):
+            return record._replace(entry=entries.get(places[topic], record.entry))
+        return record
 
 
 def node_of(topic: str) -> str:

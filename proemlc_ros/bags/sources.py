@@ -18,6 +18,7 @@ import numpy as np
 
 from proemlc_ros import conversions
 from proemlc_ros.bags.cdr import read_annotation, read_event, read_vector
+from proemlc_ros.bags.entry_order import entry_of, in_entry_order
 from proemlc_ros.bags.learnt_copies import Copies, find_copies, node_of
 from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
@@ -92,7 +93,22 @@ class Sources:
         return replace(self, topics=[topic for topic in self.topics if topic.type in types])
 
     def stream(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
-        """Yield what there is to learn from, with the time it was recorded at, in that order."""
+        """Yield what there is to learn from with its time, in that order and that of entries."""
+        entries, records = self._entries(bag), self._as_recorded(bag)
+        return in_entry_order(records, entries) if entries else records
+
+    def _entries(self, bag: BagReader) -> list[tuple[int, int]]:
+        events = self.only(conversions.EVENT_TYPE)
+        if not events.topics:
+            return []
+        with bag.again() as ahead:  # What is unreadable is noted when it is read for good.
+            if not any(entry_of(event) for _, event in events._as_recorded(ahead)):
+                return []
+            teaching = self.only(conversions.ANNOTATION_TYPE, conversions.EVENT_TYPE)
+            return [(time, entry_of(record)) for time, record in teaching._as_recorded(ahead)
+                    if entry_of(record)]
+
+    def _as_recorded(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
         places = dict.fromkeys(self.copies.skipped, -1)
         for connection, time, data in bag.raw(set(decode)):
@@ -104,20 +120,13 @@ class Sources:
             shortcut = self.shortcuts.get(name)
             record = shortcut(data) if shortcut is not None else None
             if record is not None:
-                yield time, self._numbered(record, name, places)
+                yield time, self.copies.numbered(record, name, places)
                 continue
             message = decode[name](data, time)
             if message is not None:
                 for record in bag.converted(self.readers[name], message, time):
-                    yield time, self._numbered(record, name, places)
+                    yield time, self.copies.numbered(record, name, places)
         bag.note_unreadable()
-
-    def _numbered(self, record: BagRecord, topic: str, places: dict[str, int]) -> BagRecord:
-        """Return an annotation with the number that only its copy has; anything else as it is."""
-        entries = self.copies.entries.get(topic)
-        if entries and isinstance(record, Annotation):
-            return record._replace(entry=entries.get(places[topic], record.entry))
-        return record
 
 
 def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sources:

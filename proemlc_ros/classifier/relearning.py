@@ -56,7 +56,10 @@ def relearn(durable: DurableModel, history: History) -> ProEMLC:
         if missing := _missing(durable, base.position):
             problem = f'journal entries {missing} are missing, which are needed for that'
             continue
-        return _learnt_from(durable, history, base)
+        try:
+            return _learnt_from(durable, history, base)
+        except UndoError as error:  # It knows labels apart that were merged since.
+            problem = str(error)
     raise UndoError(f'the change cannot be made accurately: {problem}')
 
 

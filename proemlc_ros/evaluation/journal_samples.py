@@ -34,10 +34,11 @@ def counts_as_it_stands(bag: BagReader, topics: TopicSelection, wanted: bool = F
     if journal is not None:
         return (journal.has_pictures() if topics.sensors is not None
                 else wanted or journal.is_corrected())
-    sources = find_sources(bag, topics)
-    corrected = wanted or any(isinstance(event, Event) and is_correction(event)
-                              for _, event in sources.only(EVENT_TYPE).stream(bag))
-    return corrected and _tells_its_history(bag, sources)
+    with bag.again() as ahead:  # What is unreadable is noted when it is read for good.
+        sources = find_sources(ahead, topics)
+        corrected = wanted or any(isinstance(event, Event) and is_correction(event)
+                                  for _, event in sources.only(EVENT_TYPE).stream(ahead))
+        return corrected and _tells_its_history(ahead, sources)
 
 
 def samples_in_force(bag: BagReader, topics: TopicSelection, notes: list[str],
@@ -72,7 +73,8 @@ def _tells_its_history(bag: BagReader, sources: Sources) -> bool:
 
 def _recorded(bag: BagReader, sources: Sources,
               notes: list[str]) -> Iterator[tuple[int, BagRecord]]:
-    history = _recorded_history(bag, sources, notes)
+    with bag.again() as ahead:
+        history = _recorded_history(ahead, sources, notes)
     for time, record in sources.stream(bag):
         if isinstance(record, Annotation) and record.entry:
             sample = history.samples.get(record.entry)
@@ -86,8 +88,8 @@ def _recorded(bag: BagReader, sources: Sources,
 
 def _recorded_history(bag: BagReader, sources: Sources, notes: list[str]) -> History:
     history, unknown = History(), 0
-    for time, record in _in_order_of_entries(bag, sources):
-        if record.entry or isinstance(record, Event):
+    for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(bag):
+        if isinstance(record, Event) or isinstance(record, Annotation) and record.entry:
             unknown += (isinstance(record, Event) and record.sample > 0
                         and record.kind is not EventKind.LOAD
                         and record.sample not in history.steps)
@@ -100,18 +102,6 @@ def _recorded_history(bag: BagReader, sources: Sources, notes: list[str]) -> His
         notes.append(f'{bag.path.name}: the samples of the model that was loaded are not in it')
     return history
 
-
-def _in_order_of_entries(bag: BagReader,
-                         sources: Sources) -> list[tuple[int, Annotation | Event]]:
-    """Return annotations and events as they were learnt; two topics may arrive out of order."""
-    found: list[tuple[int, int, Annotation | Event]] = []
-    last = 0
-    for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(bag):
-        if isinstance(record, (Annotation, Event)):
-            last = record.entry or last
-            bare = record.bare() if isinstance(record, Annotation) else record
-            found.append((last, time, bare))
-    return [(time, record) for _, time, record in sorted(found, key=lambda item: item[0])]
 
 
 def _embedded_again(bag: BagReader, topics: TopicSelection, journal: StoredJournal,

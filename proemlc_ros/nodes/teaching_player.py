@@ -9,6 +9,7 @@ ends with the model of the one that was recorded.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -37,6 +38,9 @@ from proemlc_ros.srv import (
 
 # Seconds that the classifier may take for one answer; building a model again takes the longest.
 ANSWER_TIMEOUT = 120.0
+# Seconds after which an annotation is sent again, by the same id, so that it is learnt once: an
+# answer is lost where the classifier has not found this client yet.
+REPEAT_AFTER = 10.0
 # Vectors kept for annotations to come, as in the classifier.
 MAX_VECTORS = 1000
 _SERVICES: dict[str, Any] = {
@@ -86,9 +90,13 @@ class TeachingPlayer:
         # By the numbers of entries in the bag: those that the classifier gave, and who did it.
         self._numbers: dict[int, int] = {}
         self._annotators: dict[int, str] = {}
+        self._id = f'play:{secrets.token_hex(6)}'
+        self._annotations = 0
 
     def wait(self, seconds: float) -> bool:
         """Wait until the classifier offers its services; return whether it does."""
+        for name in _SERVICES:  # All of them now, so that they have found each other when needed.
+            self._client(name)
         return bool(self._client('annotate').wait_for_service(seconds))
 
     def take(self, record: BagRecord) -> None:
@@ -115,8 +123,12 @@ class TeachingPlayer:
             vector = next(reversed(self._vectors.values()))
         if annotation.features is None and vector is not None:
             annotation = annotation.about(vector)
-        answer = self._call('annotate', annotation=annotation_message(self._messages, annotation))
-        return 0 if answer is None else int(answer.entry)
+        self._annotations += 1
+        answer = self._call('annotate', annotation=annotation_message(self._messages, annotation),
+                            request_id=f'{self._id}:{self._annotations}')
+        if answer is None:
+            return 0
+        return int(answer.entry) or self._last_step()  # It is not said again to a repetition.
 
     def _correct(self, event: Event) -> int:
         """Carry out an event that refers to another entry."""
@@ -144,6 +156,9 @@ class TeachingPlayer:
             fields['annotator'] = event.annotator
         if self._call(name, **fields) is None or event.kind is EventKind.UNDO:
             return 0
+        return self._last_step()
+
+    def _last_step(self) -> int:
         history = self._call('list_history', limit=1)
         self.done -= 1  # It only asks.
         return int(history.steps[0].number) if history is not None and history.steps else 0
@@ -157,11 +172,15 @@ class TeachingPlayer:
         client = self._client(name)
         if not client.wait_for_service(ANSWER_TIMEOUT):
             raise BagError(f'{self._classifier} offers no service {name}; is it active?')
-        future = client.call_async(_SERVICES[name].Request(**fields))
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        request = _SERVICES[name].Request(**fields)
+        future = client.call_async(request)
+        began = sent = time.monotonic()
         while not future.done():
-            if time.monotonic() > deadline or not self._node.context.ok():
+            if time.monotonic() > began + ANSWER_TIMEOUT or not self._node.context.ok():
                 raise BagError(f'{self._classifier} has not answered {name}')
+            if name == 'annotate' and time.monotonic() > sent + REPEAT_AFTER:
+                client.remove_pending_request(future)
+                future, sent = client.call_async(request), time.monotonic()
             self._executor.spin_once(0.1)
         answer = future.result()
         if not answer.success:

@@ -193,6 +193,22 @@ def test_everything_can_be_undone_and_made_again(bench):
         bench.durable.corrections.redo()
 
 
+def test_labels_that_a_snapshot_knows_apart_are_merged(bench):
+    bench.teach_some(12)
+    bench.durable.snapshot()
+    bench.teach_some(6, start=12)
+    merged = [(number, dict.fromkeys('cup' if name == 'plate' else name for name in labels))
+              for number, labels in taught(18)]
+    bench.durable.corrections.merge_labels('plate', 'cup')
+    bench.assert_model_is_of(merged)
+    bench.durable.corrections.undo()
+    bench.assert_model_is_of(taught(18))
+    bench.durable.corrections.redo()
+    bench.assert_model_is_of(merged)
+    bench.open()
+    bench.assert_model_is_of(merged)
+
+
 def test_merged_labels_are_one_from_the_beginning(bench):
     bench.teach_some(12)
     bench.durable.corrections.merge_labels('plate', 'cup')

@@ -96,6 +96,19 @@ def test_events_that_overtook_their_annotation_count(recording):
     assert said(BagSet([bags.paths[0].with_name('late')]))[0] == Counter({('mug',): 1})
 
 
+def test_an_undo_that_overtook_its_annotation_takes_that_one_back(tmp_path):
+    with BagWriter(tmp_path / 'bag') as bag:
+        for number, label, entry in ((1, 'cup', 4), (2, 'nonsense', 6)):
+            vector = np.full(6, number, np.float32)
+            bag.write_vector(StampedVector(number * SECOND, vector), number * SECOND)
+            bag.write_annotation(Annotation(number * SECOND, (label,), entry=entry),
+                                 number * SECOND + 10, '/proemlc/learnt')
+        bag.write_event(Event(EventKind.UNDO, entry=7), 2 * SECOND + 5)
+    evaluation = PrequentialEvaluation(ProEMLC(**SETTINGS))
+    result = evaluate_bags(BagSet([tmp_path / 'bag']), evaluation, '', lambda _: None)
+    assert result.samples == 1 and evaluation.model.labels == ['cup']
+
+
 def test_corrections_of_what_was_taught_before_are_noted(recording):
     found, steps = said(recording(Event(EventKind.DELETE, sample=3, entry=30)))
     assert sum(found.values()) == 6

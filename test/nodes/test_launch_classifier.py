@@ -15,6 +15,7 @@ launch_pytest = pytest.importorskip('launch_pytest')
 from classifier_partner import ClassifierPartner, values_of
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import SetParameter
 
 from launch import LaunchDescription
 
@@ -51,5 +52,27 @@ def test_a_prediction_comes(ros, tmp_path):
         assert partner.annotate(labels=['cup'], features=values_of(1)).success
         assert partner.predict(1.0, values_of(1)).label_set_version == 1
         assert (tmp_path / 'model/journal').is_dir()
+    finally:
+        partner.close()
+
+
+@launch_pytest.fixture
+def simulated(ros_domain_id, tmp_path):
+    """Return a launch file that sets the parameter for all nodes, as simulations do."""
+    return LaunchDescription([
+        SetParameter('use_sim_time', True),
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(LAUNCH_FILE)),
+            launch_arguments={'model_directory': str(tmp_path / 'model')}.items()),
+        launch_pytest.actions.ReadyToTest(),
+    ])
+
+
+@pytest.mark.launch(fixture=simulated)
+def test_an_including_launch_file_sets_the_clock(ros):
+    partner = ClassifierPartner(ros)
+    try:
+        value, = partner.call('get_parameters', 60, names=['use_sim_time']).values
+        assert value.bool_value
     finally:
         partner.close()

@@ -130,7 +130,7 @@ function addCard(place, sample) {
     ? make('img', { alt: '', width: WIDTH, height: 100, decoding: 'async', 'data-number': sample.number })
     : make('span', { class: 'no-thumb quiet' }, 'no picture');
   const choose = make('button', { type: 'button', class: 'thumb', 'aria-pressed': String(chosen.has(sample.number)),
-    'aria-label': `Sample ${sample.number}: ${said(sample)}`, onclick: () => toggle(sample.number, choose) }, picture);
+    'aria-label': `Sample ${sample.number}: ${said(sample)}${sample.picture ? '' : ', no picture'}`, onclick: () => toggle(sample.number, choose) }, picture);
   const facts = `${clockTime(sample.taught)}${sample.who ? ` · ${sample.who}` : ''}`;
   const item = make('li', { class: 'sample' }, choose,
     make('span', { class: 'said', title: said(sample) }, said(sample)), make('span', { class: 'quiet facts', title: facts }, facts));
