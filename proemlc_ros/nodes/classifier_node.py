@@ -31,7 +31,7 @@ from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -56,8 +56,8 @@ class ClassifierNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('proemlc', **options)
-        self._warnings = ThrottledLog(self.get_logger().warning, 0.0)
-        self._failures = ThrottledLog(self.get_logger().error, 0.0)
+        self._warnings = ThrottledLog(warnings_of(self.get_logger()), 0.0)
+        self._failures = ThrottledLog(errors_of(self.get_logger()), 0.0)
         # Made in on_configure, released in _close.
         self._classifier: Classifier | None = None
         self._table = ParameterTable(self, CLASSIFIER_PARAMETERS, self._follow_parameters,

@@ -30,7 +30,7 @@ from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
@@ -62,7 +62,7 @@ class FeatureNode(Node):
         self._pipeline = parameters.pipeline
         self._diagnostics = FeatureDiagnostics(
             self._pipeline, self.get_fully_qualified_name())
-        self._warnings = ThrottledLog(self.get_logger().warning, parameters.warning_period)
+        self._warnings = ThrottledLog(warnings_of(self.get_logger()), parameters.warning_period)
         # Reliable, since that serves subscribers of both kinds.
         self._publisher = self.create_publisher(
             FeatureVector, FEATURES_TOPIC, max(QUEUE, 2 * self._pipeline.regions.most))

@@ -36,7 +36,7 @@ from proemlc_ros.msg import (
 )
 from proemlc_ros.nodes.operator_services import OperatorServices
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
 from proemlc_ros.operator.classifier_view import ClassifierView, Health
 
 # Seconds between checks of whether the classifier's services are there.
@@ -71,7 +71,7 @@ class OperatorNode(Node):
         super().__init__(name, **node_options)
         self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
         self.view = ClassifierView()
-        self.warnings = ThrottledLog(self.get_logger().warning, WARNING_PERIOD)
+        self.warnings = ThrottledLog(warnings_of(self.get_logger()), WARNING_PERIOD)
         self._loop = asyncio.get_running_loop()
         self.classifier = self._subscribe(self.settings.classifier)
         self.actions = OperatorServices(self, self.settings.classifier, self.view)

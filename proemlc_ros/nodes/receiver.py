@@ -21,7 +21,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of
 
 # Seconds between log lines about the same fault.
 _FAULT_PERIOD = 5.0
@@ -52,7 +52,7 @@ class Receiver:
         self._node = node
         self._kind = kind
         self._callback = callback
-        self._faults = ThrottledLog(node.get_logger().error, _FAULT_PERIOD)
+        self._faults = ThrottledLog(errors_of(node.get_logger()), _FAULT_PERIOD)
         self._subscription = node.create_subscription(
             kind, topic, callback, qos, callback_group=_NotForExecutors(),
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))

@@ -27,7 +27,7 @@ from proemlc_ros.msg import SourceState
 from proemlc_ros.nodes.operator_node import LATCHED
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.process import RunnableNode, run
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
 from proemlc_ros.srv import ControlSource
 
 PARAMETERS = (
@@ -69,7 +69,7 @@ class SourceNode(Node, RunnableNode):
         self._pixels: Pixels | None = None
         self._broken: set[int] = set()
         self._reported: object = None
-        self._warnings = ThrottledLog(self.get_logger().warning, 10.0)
+        self._warnings = ThrottledLog(warnings_of(self.get_logger()), 10.0)
         self._images = self.create_publisher(Image, 'camera/image_raw', QoSProfile(depth=2))
         self._states = self.create_publisher(SourceState, 'source/state', LATCHED)
         self._commands: dict[str, Callable[[Any], None]] = {

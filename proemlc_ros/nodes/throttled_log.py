@@ -7,15 +7,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from proemlc_ros.foreign_text import printable_line
+
+
+def warnings_of(logger: Any) -> Callable[[str], object]:
+    """Return what writes warnings to a logger of rclpy.
+
+    That takes every line of code for one severity, and raises ValueError when it writes another:
+    so there is a line for warnings and one for errors.
+    """
+    return lambda text: logger.warning(text)
+
+
+def errors_of(logger: Any) -> Callable[[str], object]:
+    """Return what writes errors to a logger of rclpy, likewise."""
+    return lambda text: logger.error(text)
 
 
 class ThrottledLog:
     """Limits log lines by kind; the next line of a kind counts those that were held back.
 
     Args:
-        write: takes a line, such as the `warning` of a logger; called from any thread.
+        write: takes a line, such as `warnings_of` a logger; called from any thread.
         period: seconds between lines of the same kind; may be changed while running.
         clock: monotonic, in seconds.
     """

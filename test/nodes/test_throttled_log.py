@@ -4,7 +4,7 @@
 
 import pytest
 
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
 
 
 class Times:
@@ -56,3 +56,9 @@ def test_the_period_can_change(log, lines, times):
 def test_a_line_is_short_and_has_no_hidden_characters(log, lines):
     log.log('cut', 'x\x1b[2J\n' + 'a' * 10**6)
     assert lines[0].startswith('x\\x1b[2J\\na') and len(lines[0]) < 600
+
+
+def test_warnings_and_errors_of_one_logger_do_not_hinder_each_other():
+    logger = pytest.importorskip('rclpy.logging').get_logger('both')
+    for write in (warnings_of(logger), errors_of(logger), warnings_of(logger)):
+        ThrottledLog(write, 0.0).log('kind', 'a line')
