@@ -103,7 +103,6 @@ def _recorded_history(bag: BagReader, sources: Sources, notes: list[str]) -> His
     return history
 
 
-
 def _embedded_again(bag: BagReader, topics: TopicSelection, journal: StoredJournal,
                     notes: list[str]) -> Iterator[tuple[int, BagRecord]]:
     # Imported late: OpenCV takes its time, and most calls make no features.
