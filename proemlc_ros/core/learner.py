@@ -202,10 +202,9 @@ class Learner:
 
     def grow(self, names: Iterable[str]) -> None:
         """Add an output for each name that is new."""
-        new = [name for name in names if name not in self.labels.columns]
+        new = list(dict.fromkeys(name for name in names if name not in self.labels.columns))
         if not new:
             return
-        new = list(dict.fromkeys(new))
         weights = self._recalibration()
         for _ in new:
             if self.groups is None:
@@ -263,11 +262,10 @@ class Learner:
 
     def state(self) -> LearnerState:
         """Return a copy of everything that learning changes."""
+        groups = None if self.groups is None else self.groups.copy()
         return LearnerState(self.ridge.copy(), self.labels.copy(), self.decider.copy(),
                             self.reservoir.copy(), self.sample_filter.copy(), self.samples,
-                            self.mass, self.last_sum,
-                            None if self.groups is None else self.groups.copy(),
-                            self.tokens.copy())
+                            self.mass, self.last_sum, groups, self.tokens.copy())
 
     def restore(self, state: LearnerState) -> None:
         """Put back what state() returned."""

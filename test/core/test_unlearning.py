@@ -15,6 +15,7 @@ from proemlc_ros.core.unlearning import (
     checksum_of_vector,
     checksums_of_rows,
     evidence_of,
+    order_by_content,
 )
 
 ROWS = np.random.default_rng(0).normal(size=(3000, 4))
@@ -48,6 +49,17 @@ def test_completeness_and_content_make_the_checksum():
     assert checksum_of_vector(ROWS[0], True) != checksum_of_vector(ROWS[0], False)
     one, two = checksums_of_rows(sparse.csr_matrix([[0.0, 1.0], [1.0, 0.0]]), [True, True])
     assert one != two
+
+
+def test_the_order_by_content_is_that_of_any_stream():
+    random = np.random.default_rng(4)
+    X = random.standard_normal((50, 3))
+    came = random.permutation(50)
+    first = X[order_by_content(X)]
+    np.testing.assert_array_equal(X[came][order_by_content(X[came])], first)
+    one_more = np.vstack([X, random.standard_normal((1, 3))])
+    order = order_by_content(one_more)
+    np.testing.assert_array_equal(X[order[order < 50]], first)
 
 
 def test_full_counters_stay_full():

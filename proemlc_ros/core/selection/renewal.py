@@ -30,7 +30,7 @@ from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer,
 from proemlc_ros.core.selection.near_copies import find_bursts
 from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
-from proemlc_ros.core.unlearning import checksums_of_rows
+from proemlc_ros.core.unlearning import order_by_content
 from proemlc_ros.errors import EmptyInputError
 
 # Settings that the owner of a model decides on; a renewal keeps them.
@@ -101,7 +101,7 @@ def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options 
         raise EmptyInputError('no sample shows a label; a renewal needs labels to compare '
                               'settings by')
     kept = kept or Options()
-    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names, kept.seed)
+    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names)
     sizes = [size for size in SIZES if size <= most] or [most]
     selection = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES)
     options = replace(selection.best, width=None,
@@ -113,15 +113,12 @@ def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options 
                        selection)
 
 
-def _bursts(rows: Rows, annotations: Sequence[SampleLabels], names: Sequence[str],
-            seed: int) -> LabelledSamples:
-    """Return one sample for each burst; of very many bursts some, drawn at random."""
+def _bursts(rows: Rows, annotations: Sequence[SampleLabels],
+            names: Sequence[str]) -> LabelledSamples:
+    """Return one sample for each burst; of very many bursts some, drawn by their content."""
     bursts = find_bursts(rows, annotations)
-    # By their content, so that what is drawn by chance does not depend on the order.
-    order = np.argsort(checksums_of_rows(rows[bursts.places], [True] * len(bursts.places)),
-                       kind='stable')
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(order))[:_MOST_BURSTS])
-    drawn = order[drawn]
+    # By their content, so that what is drawn does not depend on the order of the stream.
+    drawn = order_by_content(rows[bursts.places])[:_MOST_BURSTS]
     places = bursts.places[drawn]
     some = [annotations[place] for place in places]
     columns = {name: column for column, name in enumerate(names)}

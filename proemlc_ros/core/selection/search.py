@@ -15,6 +15,7 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, check_rows
 from proemlc_ros.core.selection.candidates import LabelledSamples, points_of
 from proemlc_ros.core.selection.result import Point, Selection
+from proemlc_ros.core.unlearning import order_by_content
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -55,7 +56,7 @@ def select_model(X: object, Y: object, candidates: Iterable[dict[str, Any]] | No
         candidates: settings to choose among, as keywords of ProEMLC; None: CANDIDATES.
         sizes: numbers of hidden neurons, growing.
         ridges: weights of the penalty.
-        seed: of the hidden layers, and of the samples that are used.
+        seed: of the hidden layers.
         first: how many of the first samples may fix the hidden layer; None: all.
         links: whether to try direct links, too.
 
@@ -84,7 +85,7 @@ class Search:
 
     Args:
         samples: to select on.
-        seed: of the hidden layers, and of the parts.
+        seed: of the hidden layers.
         first: how many of the first samples may fix the hidden layer; None: all.
         spread: whether centres are spread over the samples; else they are drawn at random.
     """
@@ -94,7 +95,9 @@ class Search:
         self._samples, self._seed = samples, seed
         self._first = len(samples) if first is None else first
         self._orders: dict[tuple[str, int], Places] | None = {} if spread else None
-        self._order = np.random.default_rng(seed).permutation(len(samples))
+        # By content, which is as good as by chance: neither the order in which samples came nor
+        # one sample more or less decides which of the others are looked at.
+        self._order = order_by_content(samples.rows)
 
     def run(self, tried: Sequence[dict[str, Any]], sizes: Sequence[int],
             ridges: Sequence[float], links: bool = True) -> Selection:
