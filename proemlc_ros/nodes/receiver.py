@@ -76,9 +76,7 @@ class Receiver:
         All of them where the history of the subscription is KEEP_ALL. With KEEP_LAST, DDS does
         not count those that it overwrites in the queue of the subscription.
         """
-        # Asked, not waited for: the event would wake a wait set for every message.
-        with self._lost:
-            return int(self._lost.take_event().total_count)
+        return self._hear_of_lost()
 
     def destroy(self) -> None:
         """Stop receiving."""
@@ -99,8 +97,15 @@ class Receiver:
                 wait_set.add_subscription(subscription)
                 wait_set.add_guard_condition(guard)
                 wait_set.wait(-1)
+                if not self._receive(subscription):
+                    # A message was lost: until that is heard, no wait would last.
+                    self._hear_of_lost()
                 while not self._stopping and self._receive(subscription):
                     pass
+
+    def _hear_of_lost(self) -> int:
+        with self._lost:
+            return int(self._lost.take_event().total_count)
 
     def _receive(self, subscription: Any) -> bool:
         """Take a message and hand it on; False where there was none."""
