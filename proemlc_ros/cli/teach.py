@@ -8,7 +8,8 @@ import argparse
 import importlib.util
 import signal
 import socket
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
         # The camera of a topic may be on the robot, and this on a laptop.
         processes = stack.enter_context(Processes(folder, local=kind != 'topic'))
         start(processes, args, kind, path, features)
+        wait_for_page(processes, args.port)
+        show('Ready:    open the page')
         processes.wait_for_interrupt()
         show('Ending …')
     return 0
@@ -200,6 +203,19 @@ def start(processes: Processes, args: argparse.Namespace, kind: str, path: str,
     processes.start('dashboard_node', *parameters(
         port=args.port, image_topic=path if kind == 'topic' else '/camera/image_raw',
         state_file=folder / 'page.json'))
+
+
+def wait_for_page(processes: Processes, number: int) -> None:
+    """Wait until the page answers at its port.
+
+    Raises:
+        DemoError: a process ended before.
+    """
+    while True:
+        processes.check()
+        with suppress(OSError), socket.create_connection(('127.0.0.1', number), 1.0):
+            return
+        time.sleep(0.1)
 
 
 def parameters(**values: object) -> list[str]:

@@ -8,7 +8,6 @@ import signal
 import socket
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
@@ -142,18 +141,12 @@ def child(parent, module):
 
 
 def open_page(browser, teach):
-    """Open the page as soon as it is there; the address is printed before the nodes are up."""
+    """Open the page once teach says that it is there."""
     address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
-    place = urlsplit(address)
-    wait_until(lambda: accepts(place.hostname, place.port), f'the page at {address}')
+    teach.wait_for('Ready: +open the page', timeout=90)
     page = Page(browser, address)
     page.page.wait_for_selector('#source:not([hidden])')
     return page.ready()
-
-
-def accepts(host, port):
-    with socket.socket() as probe:
-        return probe.connect_ex((host, port)) == 0
 
 
 def seek(page, position, shown=None):
