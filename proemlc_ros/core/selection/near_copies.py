@@ -19,12 +19,15 @@ from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.layer.spreading import Places, spread_order
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.unlearning import order_by_content
 
 # Samples nearer than this share of the usual distance are copies. Neighbours of shuffled data are
 # rarely nearer than 0.3, frames of one scene rarely further than 0.1.
 NEAR = 0.2
 # Bursts that may go on at a time, as when two things are shown in turn.
 _OPEN = 8
+# Share of samples that may be near their predecessors by chance: so few are no bursts.
+_BY_CHANCE = 0.01
 # Spread samples whose distances to each other are the usual ones.
 _USUAL_OF = 100
 
@@ -45,7 +48,8 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
     """Find the bursts in a stream of samples.
 
     A sample belongs to the burst of an earlier one that is near it, came shortly before and has
-    the same labels. Sparse samples are taken as they are, each for itself.
+    the same labels. Where only few are near their predecessors there are no bursts, or the order
+    of a shuffled table would decide on them. Sparse samples are each taken for themselves.
 
     Args:
         rows: samples, in the order in which they came.
@@ -57,7 +61,9 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
         return Bursts(np.arange(count), np.ones(count))
     scaled = Scaling.fit('standard', rows.shape[1], rows, 'float64').apply(
         rows.astype(np.float64, copy=False))
-    limit = (near * _usual_distance(scaled)) ** 2
+    limit = (near * _usual_distance(scaled[order_by_content(rows)])) ** 2
+    if _near_predecessor(scaled, labels, limit) < max(2, _BY_CHANCE * count):
+        return Bursts(np.arange(count), np.ones(count))
     leaders: list[int] = []
     sizes: list[int] = []
     for place in range(count):
@@ -69,6 +75,13 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
         else:
             sizes[len(leaders) - 1 - found] += 1
     return Bursts(np.array(leaders), np.array(sizes, dtype=np.float64))
+
+
+def _near_predecessor(scaled: Array, labels: Sequence[Hashable], limit: float) -> int:
+    """Return how many samples are near the one before and have its labels."""
+    steps = np.diff(scaled, axis=0)
+    near = np.flatnonzero(np.einsum('ij,ij->i', steps, steps) < limit)
+    return sum(labels[place] == labels[place + 1] for place in near.tolist())
 
 
 def _find(scaled: Array, labels: Sequence[Hashable], place: int, leaders: list[int],

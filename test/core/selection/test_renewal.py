@@ -105,6 +105,22 @@ def test_a_renewed_model_has_learnt_every_sample_and_unlearns_it():
     np.testing.assert_allclose(renewed.scores(X)[:, columns], fewer.scores(X), atol=1e-9)
 
 
+def test_any_order_of_a_table_gives_the_same_model():
+    """More samples than are screened; in one of the orders some alike ones follow each other."""
+    X, Y = make_samples(900, 0.35)
+    X[:3] = X[3:6] + 0.01
+    Y[:3] = Y[3:6]
+    alike = np.array([0, 3, 1, 4, 2, 5])
+    shuffled = np.random.default_rng(5).permutation(900)
+    models = [ProEMLC.renewed(X[order], names_of(Y[order]), most=100) for order in (
+        shuffled, np.concatenate([alike, shuffled[shuffled > 5]]))]
+    first, second = models
+    assert first.options == second.options
+    columns = [second.labels.index(name) for name in first.labels]
+    np.testing.assert_allclose(second.scores(X)[:, columns], first.scores(X), atol=1e-7)
+    assert list(map(set, second.predict(X))) == list(map(set, first.predict(X)))
+
+
 def test_what_the_owner_decided_is_kept():
     X, Y = make_samples(60, 0.35)
     kept = Options(threshold='zero', dtype='float32', seed=7, hidden_size=900)
