@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from proemlc_ros.core.layer import drawing_layer, make_layer
+from proemlc_ros.core.layer import drawing_layer
 from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning import learn_rows, learning_in_steps
+from proemlc_ros.core.learning import learning_in_steps
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
@@ -59,22 +59,10 @@ class Rebuild:
         return None if self._later else self._learner
 
     def finish(self) -> Learner:
-        """Do the rest of the work; faster than in steps where nothing was done yet."""
-        if self._steps is None:
-            self._learner = _build(*self._work)
+        """Do the rest of the work, in the same steps, so that the numbers are the same."""
         while (learner := self.step()) is None:
             pass
         return learner
-
-
-def _build(options: Options, names: list[str], warmup: WarmUp,
-           unmentioned: list[str]) -> Learner:
-    rows = warmup.rows()
-    layer = make_layer(options, rows.shape[1], rows[:warmup.layer_samples])
-    learner = Learner(options, layer, names)
-    learn_rows(learner, rows, list(warmup.annotations))
-    learner.grow(unmentioned)
-    return learner
 
 
 def _building(options: Options, names: list[str], warmup: WarmUp,

@@ -66,7 +66,7 @@ def test_deep_features_are_installed_used_and_named(start_process, tmp_path, mon
     demo = start_process('proemlc', 'demo', '--output', tmp_path / 'out', '--rate', 5,
                          '--lesson-pictures', 3, '--exam-pictures', 3)
     assert demo.wait(600) == 0, demo.output
-    assert 'deep features: backbone lite0, 1280 values' in demo.output
+    assert 'deep features: backbone lite0, 1536 values' in demo.output
     model = ProEMLC.load(tmp_path / 'out/model/table_top.npz')
     assert model.width == 1280
     assert model.extra['extractor'].startswith('onnx_embedding/1(model=39d8df8a0557')

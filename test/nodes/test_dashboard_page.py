@@ -188,7 +188,8 @@ def test_queries_are_answered_and_skipped(page, stand):
         page.page.click('#teach')
     asked = stand.listener.wait_learnt(1)
     assert asked.labels == ('cup',)
-    stand.listener.wait_vector(asked.stamp)
+    if asked.stamp >= min(stand.listener.vectors):  # Else it was asked before we listened.
+        stand.listener.wait_vector(asked.stamp)
     skip_one_and_answer_another(page, stand)
 
 

@@ -11,9 +11,9 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
-from proemlc_ros.msg import LabelAnnotation, Prediction
+from proemlc_ros.msg import LabelAnnotation, LabelSet, Prediction
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.reader import BagReader
@@ -41,6 +41,11 @@ class Listener:
             Prediction, '/proemlc/predictions', self._on_prediction, reliable)
         self.node.create_subscription(
             LabelAnnotation, '/proemlc/learnt', self._on_learnt, reliable)
+        # Made last: when the latched labels come, the node knows the subscriptions before.
+        self.connected = threading.Event()
+        self.node.create_subscription(
+            LabelSet, '/proemlc/labels', lambda message: self.connected.set(),
+            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.executor = SingleThreadedExecutor(context=context)
         self.executor.add_node(self.node)
         threading.Thread(target=self.executor.spin, daemon=True).start()
@@ -74,6 +79,7 @@ def play_to_node(bag_path, ros, start_process, folder):
     with BagReader(bag_path) as bag:
         player = BagPlayer(bag, ros)
         assert player.wait_for_subscribers(60), node.output
+        assert listener.connected.wait(60), node.output
         # As fast as the node answers.
         count = player.play(rate=1e9, after_each=listener.wait_for_answer)
     assert count == bag_message_count(bag_path)
