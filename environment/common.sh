@@ -130,9 +130,9 @@ run_tests() {
   fi
   run_linters
   local options=()
-  # One more than there are processors, since tests of nodes wait for each other most of the time.
+  # No more than there are processors: tests with a browser and four nodes fill one each.
   ! has_module xdist ||
-    options+=(--numprocesses=$(($(nproc) + 1)) --dist=loadfile --no-loadscope-reorder)
+    options+=(--numprocesses=auto --dist=loadfile --no-loadscope-reorder)
   ! has_module pytest_cov || options+=(--cov --cov-report=term)
   gate 'pytest: tests, doctests, coverage' python3 -m pytest "${options[@]}" "$@"
   ! has_module pytest_cov || gate 'coverage of the learner, in percent' \

@@ -68,8 +68,8 @@ def test_deep_features_are_installed_used_and_named(start_process, tmp_path, mon
     assert demo.wait(600) == 0, demo.output
     assert 'deep features: backbone lite0, 1536 values' in demo.output
     model = ProEMLC.load(tmp_path / 'out/model/table_top.npz')
-    assert model.width == 1280
-    assert model.extra['extractor'].startswith('onnx_embedding/1(model=39d8df8a0557')
+    assert model.width == 1536  # 1280 of the network, 256 of colours.
+    assert model.extra['extractor'].startswith('onnx_embedding/1(margin=0.5;model=39d8df8a0557')
 
 
 def in_use(path):

@@ -133,14 +133,24 @@ def take_the_near_duplicate_and_undo(terminal, listener):
     assert listener.wait_learnt(5).labels == ()
 
 
+def freeze_with_features(terminal):
+    """Freeze a moment of which the terminal has the features; first ones come before it hears."""
+    while True:
+        terminal.send(' ')
+        if 'no features yet' not in terminal.wait_for(' FROZEN[^\n]*')[0]:
+            return
+        terminal.send(' ')
+        terminal.wait_for(' LIVE')
+
+
 @pytest.mark.slow
 def test_slow_typing_outlives_the_buffer_of_the_classifier(start_process, ros, tmp_path):
     stand = Stand(start_process, ros, tmp_path)
     stand.classifier.stop()
     stand.start_classifier('-p', 'buffer_size:=5')
     terminal = open_terminal(stand)
+    freeze_with_features(terminal)
     terminal.send('ncup')
-    terminal.wait_for('FROZEN')
     seen = len(stand.listener.vectors)
     wait_until(lambda: len(stand.listener.vectors) > seen + 50, 'ten times the buffer')
     terminal.send('\r\r')

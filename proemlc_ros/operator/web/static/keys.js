@@ -29,7 +29,9 @@ const KEYS = {
 // For other parts of the page: a further key, a letter in lower case.
 export const addKey = (key, act) => { KEYS[key] = act; };
 
-const types = (element) => element.matches('input:not([type=radio], [type=checkbox], [type=range]), textarea');
+// A field of a dialog that was just closed has the focus until the page is drawn again, but nobody types there.
+const types = (element) => element.matches('input:not([type=radio], [type=checkbox], [type=range]), textarea')
+  && element.getClientRects().length > 0;
 // Space or Enter do nothing to a radio button that is chosen already: they are the page's.
 const isPressable = (element) => element.matches('button, summary, a, select, input:not([type=radio]:checked)');
 
