@@ -32,8 +32,10 @@ ROS_WHEELS = (
 
 # Optional: where they cannot be compiled, NumPy and SciPy compute the same.
 COMPILED = [Extension(f'{PACKAGE}.core.{folder}._{name}', [f'{PACKAGE}/core/{folder}/{name}.c'],
-                      extra_compile_args=['-O3', '-Wno-psabi'], optional=True)
-            for folder, name in (('layer', 'distances'), ('deciding', 'decisions'))]
+                      extra_compile_args=['-O3', '-Wno-psabi', '-ffp-contract=off'],
+                      optional=True)
+            for folder, name in (('layer', 'distances'), ('deciding', 'decisions'),
+                                 ('deciding', 'curves'))]
 
 # What `proemlc paper` needs.
 EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']

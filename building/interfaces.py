@@ -10,8 +10,8 @@
    away what an earlier build put there and this one no longer has.
 
 With PROEMLC_INTERFACES=python only what Python needs is generated, in half of the time: the set-up
-of ./proemlc asks for it. PROEMLC_INTERFACES_FOLDER names another build folder, so that several
-installations of one checkout can share it.
+of ./proemlc asks for it. PROEMLC_INTERFACES_FOLDER names another build folder, so
+that several installations of one checkout can share it. CMAKE_BUILD_TYPE is Release if not set.
 """
 
 import filecmp
@@ -35,6 +35,10 @@ FOLDERS = ('msg', 'srv')
 CMAKE_PROJECT = """\
 cmake_minimum_required(VERSION 3.16)
 project({package})
+string(CONCAT launcher
+  "\\"${{Python3_EXECUTABLE}}\\" \\"${{CMAKE_SOURCE_DIR}}/parse_once.py\\""
+  " \\"${{CMAKE_BINARY_DIR}}/parsed\\"")
+set_property(GLOBAL PROPERTY RULE_LAUNCH_CUSTOM "${{launcher}}")
 find_package(ament_cmake REQUIRED)
 find_package(rosidl_default_generators REQUIRED)
 find_package(std_msgs REQUIRED)
@@ -68,6 +72,23 @@ def interface_files() -> list[str]:
         for folder in FOLDERS for path in (SOURCE / folder).glob(f'*.{folder}'))
 
 
+def nested_first(names: list[str]) -> list[str]:
+    """Return interfaces so that each follows those that it holds, as joined C++ sources must."""
+    types = {name: set(re.findall(r'^\s*(\w+)', (SOURCE / name).read_text(encoding='utf-8'), re.M))
+             for name in names}
+    ordered: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        for held in names:
+            if held != name and held not in ordered and Path(held).stem in types[name]:
+                add(held)
+        ordered[name] = None
+
+    for name in names:
+        add(name)
+    return list(ordered)
+
+
 def ros_prefixes() -> list[Path]:
     """Return the prefixes of the ROS 2 in use: a sourced one's, and the interpreter's own."""
     named = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
@@ -85,11 +106,13 @@ def stage(folder: Path) -> Path:
     if not set(staged) <= set(wanted):
         # CMake would go on to install what it once generated of an interface that is now gone.
         shutil.rmtree(folder)
-    for name in (*wanted, 'package.xml'):
-        if not _same_file(SOURCE / name, project / name):  # keeps times: make skips what is made
-            (project / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(SOURCE / name, project / name)
-    text = CMAKE_PROJECT.format(package=PACKAGE, interfaces=' '.join(f'"{f}"' for f in wanted))
+    for name in (*wanted, 'package.xml', 'building/parse_once.py'):
+        staged_file = project / name.removeprefix('building/')
+        if not _same_file(SOURCE / name, staged_file):  # keeps times: make skips what is made
+            staged_file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(SOURCE / name, staged_file)
+    text = CMAKE_PROJECT.format(package=PACKAGE, interfaces=' '.join(
+        f'"{name}"' for name in nested_first(wanted)))
     lists = project / 'CMakeLists.txt'
     if not lists.exists() or lists.read_text(encoding='utf-8') != text:
         lists.write_text(text, encoding='utf-8')
@@ -130,10 +153,16 @@ def _python() -> str:
     return str(usual) if same else sys.executable
 
 
+def _build_type() -> str:
+    """Return CMake's name of the settings of the compiler; CMake itself reads this variable."""
+    return os.environ.get('CMAKE_BUILD_TYPE', 'Release')
+
+
 def _digest(project: Path, prefixes: list[Path]) -> str:
     """Return a digest of what the generated files depend on: the project and the ROS in use."""
     parts: list[object] = [path.read_bytes() for path in sorted(project.rglob('*'))
                            if path.is_file()]
+    parts.append(_build_type())
     for prefix in prefixes:
         for manifest in sorted(prefix.glob('share/*/package.xml')):
             if manifest.parent.name != PACKAGE:
@@ -147,7 +176,7 @@ def _compile(project: Path, build: Path, tree: Path, prefixes: list[Path],
     """Configure, build and install a CMake project."""
     environment = _cmake_environment(prefixes)
     configure = [
-        'cmake', '-S', project, '-B', build, '-Wno-dev', '-DCMAKE_BUILD_TYPE=Release',
+        'cmake', '-S', project, '-B', build, '-Wno-dev', f'-DCMAKE_BUILD_TYPE={_build_type()}',
         f'-DCMAKE_INSTALL_PREFIX={tree}', '-DBUILD_TESTING=OFF',
         f'-DFOR_PYTHON={"ON" if for_python else "OFF"}',
         f'-DPython3_EXECUTABLE={_python()}',

@@ -116,13 +116,31 @@ make_venv() {
   mark venv "$venv"
 }
 
-# install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash. Python compiles
-# what is imported; compiling all of it here would take as long as unpacking it.
+# install_locked LOCK WHAT: install a lock file's wheels, each checked against its hash.
 install_locked() {
   mark installing "$1"
-  logged "$2" "$venv/bin/python" -m pip install --no-deps --no-compile --require-hashes \
-    --disable-pip-version-check --requirement "$root/requirements/$1.txt" || explain_pip
+  logged "$2" install_in_parts "$1" || explain_pip
   rm "$stamps/installing"
+}
+
+# install_in_parts LOCK: pip works on one processor. A lock file names every wheel, so that none waits for another:
+# two processes take every second one each. Python compiles what is imported; compiling all of it here would take as
+# long as unpacking it.
+install_in_parts() {
+  local part file processes=() failed=0
+  for part in 0 1; do
+    file=$venv/parts/$part/$1.txt
+    mkdir -p "${file%/*}"
+    awk -v part="$part" '/^[^ #]/ { entry++ } entry % 2 == part' "$root/requirements/$1.txt" > "$file"
+    [ -s "$file" ] || continue
+    "$venv/bin/python" -m pip install --no-deps --no-compile --require-hashes \
+      --disable-pip-version-check --requirement "$file" &
+    processes+=($!)
+  done
+  for part in "${processes[@]}"; do
+    wait "$part" || failed=1
+  done
+  return "$failed"
 }
 
 explain_pip() {
