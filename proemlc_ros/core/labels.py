@@ -192,13 +192,17 @@ class LabelColumns:
             self.names.append(name)
             self.counts.append(0)
             self.columns[name] = len(self.names)
-        self.handicap = np.append(self.handicap, np.full(len(names), -np.inf))
+        handicap: Array = np.full(len(self.names), -np.inf)
+        handicap[:len(self.handicap)] = self.handicap
+        self.handicap = handicap
 
     def count(self, name: str, step: int) -> None:
         """Count one more sample that shows a label; step -1: one less."""
         place = self.columns[name] - 1
-        self.counts[place] += step
-        self.handicap[place] = handicap_of(name, self.counts[place])
+        before = self.counts[place]
+        self.counts[place] = before + step
+        if not (before and before + step):
+            self.handicap[place] = handicap_of(name, before + step)
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a label another name; its column stays."""

@@ -17,13 +17,13 @@ from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, checksum_of_vector
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.unlearning import SampleFilter, checksum_of_vector, labelled
+from proemlc_ros.core.unlearning import SampleFilter, labelled
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
@@ -127,7 +127,8 @@ class Learner:
         else:
             self.groups.learn(self.ridge, (gain, leverage), steps, residual,
                               known_targets(annotation, targets), checksum)
-        if self.reservoir.accepts(checksum, self.samples):
+        if self.reservoir.accepts(checksum, self.samples) and not self.reservoir.add_again(
+                checksum, targets[1:].astype(np.int8), annotation.complete):
             self.reservoir.add(self.kept_sample(checksum, sample.hidden, targets, annotation))
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
@@ -137,10 +138,9 @@ class Learner:
     def kept_sample(self, checksum: int, hidden: Array, targets: Array,
                     annotation: SampleLabels) -> KeptSample:
         """Return a sample about to be counted as the reservoir keeps it; targets: of outputs."""
-        own = self.layer.own_neuron(hidden)
-        born = self.samples if self.options.forgetting < 1.0 else 0
         return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8),
-                          annotation.complete, own, born, 1)
+                          annotation.complete, self.layer.own_neuron(hidden),
+                          self.samples if self.options.forgetting < 1.0 else 0, 1)
 
     def check_rows(self, rows: Rows) -> None:
         """Reject samples that could not be learnt.
@@ -202,7 +202,7 @@ class Learner:
 
     def grow(self, names: Iterable[str]) -> None:
         """Add an output for each name that is new."""
-        new = list(dict.fromkeys(name for name in names if name not in self.labels.columns))
+        new = list(dict.fromkeys([name for name in names if name not in self.labels.columns]))
         if not new:
             return
         weights = self._recalibration()

@@ -14,6 +14,7 @@ from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.labels import handicap_of, indicators
+from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.core.learner import Learner, LearnerState
 from proemlc_ros.core.learning_at_once import learn_at_once
 from proemlc_ros.core.learnt_block import (
@@ -26,6 +27,7 @@ from proemlc_ros.core.learnt_block import (
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.inverse import SMALL
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.steps import Steps
 from proemlc_ros.core.unlearning import labelled_checksums
@@ -33,9 +35,6 @@ from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
-
-# Samples that are learnt in one step of a rebuild.
-_IN_STEP = 16
 
 
 class AppliedDecisions(NamedTuple):
@@ -64,7 +63,8 @@ class _Savepoint:
 
 
 def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
-               recorder: PrequentialRecorder | None = None) -> None:
+               recorder: PrequentialRecorder | None = None,
+               hidden: HiddenRows | None = None) -> None:
     """Learn samples in order; in blocks where possible, which gives the same result.
 
     Args:
@@ -72,6 +72,7 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
         rows: the samples.
         annotations: one per row.
         recorder: gets the prediction of each sample from before it is learnt.
+        hidden: the hidden rows, where they are known; those of another layer are not used.
 
     Raises:
         TooLargeError: when a sample cannot be learnt; the learner is as before.
@@ -79,6 +80,7 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
     checksums = labelled_checksums(learner, rows, annotations)
     savepoint = _Savepoint(learner)
     runs = list(_runs(annotations))
+    known = None if hidden is None or hidden.layer is not learner.layer else hidden.rows
     try:
         for start, stop, complete in runs:
             if len(runs) > 1:
@@ -88,9 +90,12 @@ def learn_rows(learner: Learner, rows: Rows, annotations: list[SampleLabels],
             if in_blocks and recorder is None and learn_at_once(
                     learner, rows[start:stop], annotations[start:stop], checksums[start:stop]):
                 continue
-            (_learn_blocks if in_blocks else _learn_each)(
-                learner, rows[start:stop], annotations[start:stop], checksums[start:stop],
-                recorder, savepoint)
+            samples = rows[start:stop], annotations[start:stop], checksums[start:stop]
+            if in_blocks:
+                _learn_blocks(learner, *samples, recorder, savepoint,
+                              None if known is None else known[start:stop])
+            else:
+                _learn_each(learner, *samples, recorder, savepoint)
     except ProEMLCError:
         savepoint.restore()
         raise
@@ -137,33 +142,35 @@ def _learn_each(learner: Learner, rows: Rows, annotations: list[SampleLabels],
 
 def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
                   checksums: list[int], recorder: PrequentialRecorder | None,
-                  savepoint: _Savepoint) -> None:
-    """Learn complete samples in blocks."""
+                  savepoint: _Savepoint, ready: Array | None) -> None:
+    """Learn complete samples in blocks; ready: their hidden rows, None: not worked out yet."""
     names = names_in(annotations)
     known = len(learner.labels)
     hidden_sum = np.zeros_like(learner.last_sum)
     chunks = list(_chunks(learner, rows.shape[0], recorder is not None))
-    for start, *stops in chunks:
-        hidden = hidden_rows(learner, rows[start:stops[-1]])
+    for chunk in chunks:
+        start, stop = chunk[0][0], chunk[-1][-1]
+        hidden = hidden_rows(learner, rows[start:stop]) if ready is None else ready[start:stop]
         squares = np.einsum('ij,ij->i', hidden, hidden)
         # A savepoint costs a copy of M; without it no sample may be rejected after another.
-        if len(chunks) > 1 or len(stops) > 1 and not learner.ridge.always_accepts(squares.max()):
+        if len(chunks) > 1 or (sum(map(len, chunk)) > 2
+                               and not learner.ridge.always_accepts(squares.max())):
             savepoint.set()
-        for begin, end in zip([start, *stops], stops):
-            part = slice(begin - start, end - start)
-            learnt = _learn_block(learner, hidden[part], squares[part], annotations[begin:end],
-                                  names)
+        for stretch in chunk:
+            part = slice(stretch[0] - start, stretch[-1] - start)
+            said = slice(stretch[0], stretch[-1])
+            learnt = _learn_stretch(learner, hidden[part], squares[part], annotations[said], names,
+                                    [place - stretch[0] for place in stretch])
             if recorder is not None:
                 applied, known = _applied(learner, learnt.present, known)
                 recorder.record_block(learner, applied, learnt)
-            count_block(learner, hidden[part], learnt.present, learnt.masses,
-                        checksums[begin:end])
+            count_block(learner, hidden[part], learnt.present, learnt.masses, checksums[said])
             if recorder is not None:
                 learner.decider.after_block(learner)
         hidden_sum += hidden.sum(axis=0)
     learner.last_sum = hidden_sum
     if recorder is None:
-        learner.decider.after_rows(learner)
+        learner.decider.after_rows(learner, rows.shape[0])
 
 
 def learning_in_steps(learner: Learner, rows: Rows,
@@ -172,28 +179,31 @@ def learning_in_steps(learner: Learner, rows: Rows,
 
     For complete samples that are certain to be accepted.
     """
-    checksums = labelled_checksums(learner, rows, annotations)
-    names = names_in(annotations)
+    names, checksums = names_in(annotations), list[int]()
     hidden_sum = np.zeros_like(learner.last_sum)
+    count, step = len(annotations), BLOCK if learner.layer.size < SMALL else BLOCK // 2
     yield
-    for start in range(0, len(annotations), _IN_STEP):
-        part = slice(start, start + _IN_STEP)
-        hidden = learner.layer.rows(rows[part])
-        learnt = _learn_block(learner, hidden, np.einsum('ij,ij->i', hidden, hidden),
-                              annotations[part], names)
-        count_block(learner, hidden, learnt.present, learnt.masses, checksums[part])
+    for start in range(0, count, step):
+        part = slice(start, min(start + step, count))
+        checksums += labelled_checksums(learner, rows[part], annotations[part])
+        hidden = learner.layer.drawn_rows(part)
+        hidden = learner.layer.rows(rows[part]) if hidden is None else hidden
+        learnt = _learn_stretch(learner, hidden, np.einsum('ij,ij->i', hidden, hidden),
+                                annotations[part], names, [0, len(hidden)])
+        count_block(learner, hidden, learnt.present, learnt.masses, checksums[start:])
         hidden_sum += hidden.sum(axis=0)
         yield
+    learner.layer.forget_drawn()
     learner.last_sum = hidden_sum
     learner.sample_filter.add_all(checksums)
     yield from learner.decider.fitting(learner)
 
 
-def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[int]]:
-    """Yield the chunks: where each begins, and where each of its blocks ends.
+def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[list[int]]]:
+    """Yield the chunks as stretches: where each begins, and where each of its blocks ends.
 
     The first samples of all need one product with M less than the others, which pays as long as
-    they are fewer than half the neurons. A block ends where the decision has to be fitted.
+    they are fewer than half the neurons. A stretch ends where the decision has to be fitted.
 
     Args:
         learner: is to learn them.
@@ -203,41 +213,52 @@ def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[int]]:
     samples = learner.samples
     fits = iter(learner.decider.starts(samples, samples + count) if each else ())
     fit = next(fits, math.inf) - samples
-    chunk = [0]
+    chunk, stretch = list[list[int]](), [0]
     length = max(BLOCK, learner.layer.size // 2) if learner.samples == 0 else BLOCK
-    while chunk[-1] < count:
-        stop = min(count, chunk[-1] + length)
+    while stretch[-1] < count:
+        stop = min(count, int(min(stretch[-1] + length, fit)))
         length = BLOCK
-        if fit <= stop:
-            stop, fit = int(fit), next(fits, math.inf) - samples
-        chunk.append(stop)
-        if chunk[-1] == count or chunk[-1] - chunk[0] >= CHUNK:
+        stretch.append(stop)
+        full = stop == count or stop - (chunk or [stretch])[0][0] >= CHUNK
+        if full or stop == fit:
+            chunk.append(stretch)
+            stretch = [stop]
+        if stop == fit:
+            fit = next(fits, math.inf) - samples
+        if full:
             yield chunk
-            chunk = chunk[-1:]
+            chunk = []
 
 
-def _learn_block(learner: Learner, hidden: Array, squares: Array, block: list[SampleLabels],
-                 names: Iterable[str]) -> LearntSamples:
-    """Learn a block of hidden rows, except for counting; if rejected, nothing has changed.
+def _learn_stretch(learner: Learner, hidden: Array, squares: Array, block: list[SampleLabels],
+                   names: Iterable[str], places: list[int]) -> LearntSamples:
+    """Learn hidden rows in blocks, except for counting; if the first is rejected, nothing changed.
 
     Args:
-        learner: is to learn it.
-        hidden: its rows.
+        learner: is to learn them.
+        hidden: the rows.
         squares: |h|^2 of each.
         block: one annotation per row.
         names: labels that must be known.
+        places: where the blocks begin, and the last one ends.
     """
-    prepared = learner.ridge.prepare_rows(hidden, learner.samples == 0)
-    others = [] if learner.groups is None else learner.groups.prepare_rows(hidden)
-    learner.grow(names)
-    labels = learner.labels
-    present = indicators([annotation.present for annotation in block], labels.columns,
-                         len(labels) + 1)
-    targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
-    residuals = learner.ridge.update_rows(hidden, prepared, targets)
-    if learner.groups is not None:
-        learner.groups.update_rows(learner.ridge, hidden, others, targets, residuals)
-    return LearntSamples(targets - residuals, present[:, 1:], prepared.leverages, squares,
+    ridge, labels = learner.ridge, learner.labels
+    leverages: Array = np.empty(len(hidden), hidden.dtype)
+    residuals: list[Array] = []
+    for start, stop in zip(places, places[1:]):
+        rows = hidden[start:stop]
+        prepared = ridge.prepare_rows(rows, learner.samples + start == 0)
+        others = [] if learner.groups is None else learner.groups.prepare_rows(rows)
+        if not start:
+            learner.grow(names)
+            present = indicators([annotation.present for annotation in block], labels.columns,
+                                 len(labels) + 1)
+            targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
+        residuals.append(ridge.update_rows(rows, prepared, targets[start:stop]))
+        if learner.groups is not None:
+            learner.groups.update_rows(ridge, rows, others, targets[start:stop], residuals[-1])
+        leverages[start:stop] = prepared.leverages
+    return LearntSamples(targets - np.concatenate(residuals), present[:, 1:], leverages, squares,
                          learner.layer.masses(hidden))
 
 

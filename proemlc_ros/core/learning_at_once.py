@@ -56,7 +56,7 @@ def learn_at_once(learner: Learner, rows: Rows, annotations: list[SampleLabels],
         learner.restore(before)
         return False
     learner.last_sum = hidden_sum.astype(learner.options.dtype)
-    learner.decider.after_rows(learner)
+    learner.decider.after_rows(learner, rows.shape[0])
     return True
 
 

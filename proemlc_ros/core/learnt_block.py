@@ -53,14 +53,29 @@ def count_block(learner: Learner, hidden: Array, present: Mask, masses: Array,
                 checksums: list[int]) -> None:
     """Count a block that was learnt, and keep some of it to decide by."""
     labels = learner.labels
-    for place in learner.reservoir.accepted(checksums, learner.samples):
-        row = hidden[place]
-        learner.reservoir.add(KeptSample(
-            checksums[place], row.astype(np.float32),
-            np.where(present[place], 1, -1).astype(np.int8), True,
-            learner.layer.own_neuron(row), 0, 1))
+    accepted = learner.reservoir.accepted(checksums, learner.samples)
+    if accepted:
+        _keep(learner, hidden, present, checksums, accepted)
     shown = present.sum(axis=0)
     for place in shown.nonzero()[0].tolist():
         labels.count(labels.names[place], int(shown[place]))
     learner.samples += len(hidden)
     learner.mass += float(masses.sum())
+
+
+def _keep(learner: Learner, hidden: Array, present: Mask, checksums: list[int],
+          accepted: list[int]) -> None:
+    """Keep samples of a block in the reservoir."""
+    reservoir = learner.reservoir
+    targets = np.where(present, np.int8(1), np.int8(-1))
+    new = accepted if not len(reservoir) else [
+        place for place in accepted
+        if not reservoir.add_again(checksums[place], targets[place], True)]
+    if not new:
+        return
+    whole = len(new) == len(hidden)
+    rows = (hidden if whole else hidden[new]).astype(np.float32)
+    kept = zip([checksums[place] for place in new], rows, targets if whole else targets[new],
+               learner.layer.own_neurons(hidden if whole else hidden[new]))
+    reservoir.add_all([KeptSample(checksum, row, said, True, own, 0, 1)
+                       for checksum, row, said, own in kept])

@@ -14,12 +14,13 @@ import numpy as np
 from proemlc_ros.core.fleet.merging import merge_states
 from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.labels import LabelColumns, check_label, check_labels
+from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.core.model_reader import ModelReader
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialResult
 from proemlc_ros.core.rows import Rows, check_vector
-from proemlc_ros.core.samples import SampleLabels, check_annotation, check_samples
+from proemlc_ros.core.samples import SampleLabels, check_cached, check_samples
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import check_signature
 from proemlc_ros.core.storage.state import restore
@@ -56,17 +57,15 @@ class ProEMLC(ModelReader):
         Args:
             hidden_size: number of hidden neurons; of centres for 'rbf'.
             ridge: weight of the ridge penalty; 0 needs learn_initial() first.
-            activation: 'laplacian' or 'rbf' for neurons around centres drawn from the first
-                samples; 'relu', 'sigmoid', 'tanh', 'sine', 'gaussian', 'softplus' or 'identity'
-                for random neurons, which need no samples.
+            activation: 'laplacian' or 'rbf' for neurons around some of the first samples; 'relu',
+                'sigmoid', 'tanh', 'sine', 'gaussian', 'softplus' or 'identity' for random ones.
             scaling: 'none', 'standard' or 'minmax' (fitted on the first samples, then frozen), or
                 'l2' (every row to length one).
             direct_links: whether the outputs also see the scaled input itself.
             recalibration: 'exact', or 'paper' for eqs 15-19 of the paper.
             labels: names known from the start.
             seed: of the random weights.
-            more: bias, forgetting, threshold, gamma, gamma_scale, whiten, warmup, width,
-                weight_scale, dtype; see Options.
+            more: other settings by name, such as dtype or forgetting; see Options.
 
         Raises:
             ParameterError: when a setting makes no sense.
@@ -101,21 +100,25 @@ class ProEMLC(ModelReader):
         """
         with self._lock:
             state = self._state
-            known = len(state.known)
-            fixed = state.ready
-            if fixed is not None and type(X) is np.ndarray and X.ndim == 1:
+            if type(X) is np.ndarray and X.ndim == 1:
                 # The short way for one dense sample after the other, as a robot learns.
-                fixed.learn_one(check_vector(X, state.width, self.options.dtype),
-                                check_annotation(labels, absent, complete, state.known.columns))
+                vector = check_vector(X, state.width, state.options.dtype)
+                annotation = check_cached(labels, absent, complete, state.known.columns)
+                if (fixed := state.ready) is not None:
+                    known = len(state.known)
+                    fixed.learn_one(vector, annotation)
+                    return tuple(state.known.names[known:])
+                rows, annotations = vector[np.newaxis], [annotation]
             else:
-                state.learn(*self._check(X, labels, absent, complete))
-            return tuple(state.known.names[known:])
+                rows, annotations = self._check(X, labels, absent, complete)
+            names = {*state.known.names}  # A layer drawn again may give them another order.
+            state.learn(rows, annotations)
+            return tuple(name for name in state.known.names if name not in names)
 
     def learn_initial(self, X: object, labels: object) -> tuple[str, ...]:
         """Learn an initial block of complete annotations, before anything else (eqs 10-12).
 
-        It fixes a hidden layer that depends on the first samples, and with ridge = 0 it gives the
-        pseudo-inverse solution (eq. 5).
+        It fixes the hidden layer; with ridge = 0 it gives the pseudo-inverse solution (eq. 5).
         """
         with self._lock:
             known = len(self._state.labels)
@@ -123,14 +126,15 @@ class ProEMLC(ModelReader):
             return tuple(self._state.labels.names[known:])
 
     def test_then_train(self, X: object, labels: object, absent: object = None,
-                        complete: object = True) -> PrequentialResult:
+                        complete: object = True, hidden: HiddenRows | None = None,
+                        ) -> PrequentialResult:
         """Learn samples and return what classify() would have returned before each of them.
 
         The same as classify() and learn() in turn, but as fast as learning the rows together.
+        hidden: the hidden rows of X, if worked out elsewhere; those of another layer are not used.
         """
         with self._lock:
-            rows, annotations = self._check(X, labels, absent, complete)
-            return self._state.test_then_train(rows, annotations)
+            return self._state.test_then_train(*self._check(X, labels, absent, complete), hidden)
 
     def unlearn(self, X: object, labels: object, absent: object = None,
                 complete: object = True, tolerance: float | None = None) -> None:
@@ -141,9 +145,7 @@ class ProEMLC(ModelReader):
 
         Args:
             X: one sample, or rows, as they were learnt.
-            labels: as they were learnt; likewise absent and complete.
-            absent: see labels.
-            complete: see labels.
+            labels, absent, complete: as they were learnt.
             tolerance: largest relative rounding error that may be expected; None: any.
 
         Raises:
@@ -160,14 +162,12 @@ class ProEMLC(ModelReader):
         The model itself does so with a part of the samples, which it keeps; see fit_decision().
         """
         with self._lock:
-            rows, annotations = self._check(X, labels, absent, complete)
-            self._state.calibrate(rows, annotations)
+            self._state.calibrate(*self._check(X, labels, absent, complete))
 
     def fit_decision(self) -> None:
         """Fit probabilities and decision to the samples kept for it; else done at times."""
         with self._lock:
-            learner = self._state.learner
-            if learner is not None:
+            if (learner := self._state.learner) is not None:
                 learner.decider.fit_now(learner)
 
     def fix_layer(self) -> None:
@@ -191,8 +191,8 @@ class ProEMLC(ModelReader):
             LabelError: when the new name is not usable.
         """
         with self._lock:
-            known = self._state.labels.find(name)
-            self._state.rename(known, new_name if accepted else check_label(new_name))
+            self._state.rename(self._state.labels.find(name),
+                               new_name if accepted else check_label(new_name))
 
     def remove_label(self, name: str) -> None:
         """Forget a label; the others stay as they are.

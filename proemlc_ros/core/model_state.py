@@ -7,7 +7,7 @@ from __future__ import annotations
 from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import make_layer
-from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
@@ -99,7 +99,8 @@ class ModelState:
             self.learner, self.width = learner, rows.shape[1]
         self.warmup = None
 
-    def test_then_train(self, rows: Rows, annotations: list[SampleLabels]) -> PrequentialResult:
+    def test_then_train(self, rows: Rows, annotations: list[SampleLabels],
+                        hidden: HiddenRows | None = None) -> PrequentialResult:
         """Learn samples and return the prediction for each from just before it was learnt."""
         recorder = PrequentialRecorder()
         # One by one while the layer may change; on a copy, since an error must change nothing.
@@ -109,7 +110,8 @@ class ModelState:
             state._test_then_train_one(recorder, rows[start:start + 1], annotations[start])
             start += 1
         if start < rows.shape[0] and state.learner is not None:
-            learn_rows(state.learner, rows[start:], annotations[start:], recorder)
+            learn_rows(state.learner, rows[start:], annotations[start:], recorder,
+                       None if start else hidden)
         self.__dict__.update(state.__dict__)
         return recorder.result(len(self.labels))
 

@@ -72,7 +72,7 @@ def classify(learner: Learner, sample: CachedSample) -> Classification:
     usable = outputs[1:] + learner.labels.handicap
     decision = learner.decision
     probabilities = decision.probabilities(usable, known)
-    novelty = float(decision.novelty(probabilities, known))
+    novelty = decision.novelty_of_one(probabilities, known)
     found = Classification((), outputs[1:].copy(), novelty, tuple(learner.labels.names),
                            decision.threshold, decision.at_least,
                            probabilities.astype(np.float32), decision.by_probability)

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import (
@@ -112,6 +114,27 @@ def row_norms(rows: Rows) -> Array:
         squares = np.einsum('ij,ij->i', rows, rows)
     norms: Array = np.sqrt(squares)
     return norms
+
+
+def checksum_of_vector(vector: npt.NDArray[np.floating], complete: bool) -> int:
+    """Return the checksum of one contiguous dense sample."""
+    return zlib.crc32(vector, complete)  # type: ignore[arg-type]
+
+
+def checksums_of_rows(rows: Rows, completes: list[bool]) -> list[int]:
+    """Return the checksum of each row; of a sparse row that of its entries."""
+    if not is_sparse(rows):
+        return [zlib.crc32(row, complete) for row, complete in zip(rows, completes)]
+    ends = rows.indptr.tolist()
+    places, values = rows.indices.astype(np.int64, copy=False), rows.data
+    return [zlib.crc32(values[start:stop], zlib.crc32(places[start:stop], complete))
+            for start, stop, complete in zip(ends, ends[1:], completes)]
+
+
+def order_by_content(rows: Rows) -> npt.NDArray[np.int64]:
+    """Return the places of rows in an order that their values alone decide on."""
+    checksums = checksums_of_rows(rows, [True] * rows.shape[0])
+    return np.argsort(np.array(checksums, dtype=np.int64), kind='stable')
 
 
 def _as_numbers(values: Any, dtype: str) -> Array:

@@ -93,7 +93,7 @@ def check_annotations(count: int, labels: object, absent: object = None,
     rules = ([complete] * count if isinstance(complete, bool)
              else _one_each(count, complete, 'complete'))
     rules = [bool(rule) if hasattr(rule, 'dtype') else rule for rule in rules]
-    return [_check_cached(*given, known) for given in zip(listed, unlisted, rules)]
+    return [check_cached(*given, known) for given in zip(listed, unlisted, rules)]
 
 
 def _check_alike(listed: list[object], complete: bool,
@@ -102,14 +102,17 @@ def _check_alike(listed: list[object], complete: bool,
     checked: dict[object, SampleLabels] = {}
     annotations = []
     for labels in listed:
+        key: tuple[object, ...] | None = None
+        if type(labels) is tuple or type(labels) is list:
+            key = tuple(labels)
         try:
-            annotation = checked.get(labels) if type(labels) is tuple else None
+            annotation = checked.get(key)
         except TypeError:  # something in it that is no label, which is explained below
-            annotation = None
+            key = annotation = None
         if annotation is None:
-            annotation = _check_cached(labels, None, complete, known)
-            if type(labels) is tuple:
-                checked[labels] = annotation
+            annotation = check_cached(labels if key is None else key, None, complete, known)
+            if key is not None:
+                checked[key] = annotation
         annotations.append(annotation)
     return annotations
 
@@ -118,8 +121,8 @@ def _check_alike(listed: list[object], complete: bool,
 _cached_annotation = lru_cache(maxsize=4096, typed=True)(check_annotation)
 
 
-def _check_cached(labels: object, absent: object, complete: object,
-                  known: Collection[str]) -> SampleLabels:
+def check_cached(labels: object, absent: object, complete: object,
+                 known: Collection[str]) -> SampleLabels:
     """Return an annotation, from the cache where it does not depend on the known labels."""
     if type(labels) is tuple and absent is None:
         try:

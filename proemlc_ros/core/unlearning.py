@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.decision import fit_decision
 from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
-from proemlc_ros.core.rows import Rows, is_sparse, other_form
+from proemlc_ros.core.rows import Rows, checksums_of_rows, other_form
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import BLOCK
@@ -55,8 +54,11 @@ class SampleFilter:
     def add_all(self, checksums: list[int]) -> None:
         """Count learnt samples."""
         # Products wrap around at 64 bits, of which the places use the lower 48.
-        places, times = np.unique(
-            np.concatenate(_places(np.array(checksums, dtype=np.uint64))), return_counts=True)
+        every = np.concatenate(_places(np.array(checksums, dtype=np.uint64))).astype(np.intp)
+        if self.counts[every].max(initial=0) < _FULL - len(every):
+            np.add.at(self.counts, every, np.uint16(1))
+            return
+        places, times = np.unique(every, return_counts=True)
         self.counts[places] = np.minimum(self.counts[places] + times, _FULL)
 
     def remove(self, checksum: int) -> None:
@@ -94,27 +96,6 @@ def _restore(counts: npt.NDArray[np.uint16]) -> SampleFilter:
     sample_filter = SampleFilter()
     sample_filter.counts[:] = counts
     return sample_filter
-
-
-def checksum_of_vector(vector: npt.NDArray[np.floating], complete: bool) -> int:
-    """Return the checksum of one contiguous dense sample."""
-    return zlib.crc32(vector, complete)  # type: ignore[arg-type]
-
-
-def checksums_of_rows(rows: Rows, completes: list[bool]) -> list[int]:
-    """Return the checksum of each row; of a sparse row that of its entries."""
-    if not is_sparse(rows):
-        return [zlib.crc32(row, complete) for row, complete in zip(rows, completes)]
-    ends = rows.indptr.tolist()
-    places, values = rows.indices.astype(np.int64, copy=False), rows.data
-    return [zlib.crc32(values[start:stop], zlib.crc32(places[start:stop], complete))
-            for start, stop, complete in zip(ends, ends[1:], completes)]
-
-
-def order_by_content(rows: Rows) -> npt.NDArray[np.int64]:
-    """Return the places of rows in an order that their values alone decide on."""
-    checksums = checksums_of_rows(rows, [True] * rows.shape[0])
-    return np.argsort(np.array(checksums, dtype=np.int64), kind='stable')
 
 
 def labelled(checksum: int, total: int) -> int:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The batch solutions that the incremental learner must equal, and samples to learn."""
 
+import hashlib
+
 import numpy as np
 
 from proemlc_ros.core import ProEMLC
@@ -51,3 +53,8 @@ def plain(**settings):
     """Return a model with random neurons, whose layer needs no samples."""
     return ProEMLC(**{'hidden_size': 20, 'ridge': 1.0, 'activation': 'tanh', 'scaling': 'none',
                       **settings})
+
+
+def digest_of(model):
+    """Return a digest of everything in a model; pytest would compare the bytes for minutes."""
+    return hashlib.sha256(model.to_bytes()).hexdigest()

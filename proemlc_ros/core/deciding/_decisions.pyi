@@ -20,3 +20,7 @@ def logistic(scores: Array, slopes: Array, offsets: Array, out: Array, /) -> Non
 
 def explain(values: Array, chosen: npt.NDArray[np.bool_], threshold: float, /) -> float:
     """Return a threshold above which the chosen values are, of which equal ones move."""
+
+def try_tolerances(probabilities: Array, shown: npt.NDArray[np.bool_], weights: Array,
+                   tolerances: Array, out: Array, empty: float, exclusive: bool, /) -> None:
+    """Put the weighted sums of F1 and of errors with each tolerance into the two rows of out."""

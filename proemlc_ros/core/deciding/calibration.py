@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.deciding.compiled import compiled
+from proemlc_ros.core.deciding.compiled import compiled, curves
 from proemlc_ros.core.solving.blas import Array
 
 Mask = npt.NDArray[np.bool_]
@@ -102,6 +102,27 @@ def fit_calibration(evidence: LeftOut, counts: npt.NDArray[np.int64]) -> Calibra
         counts: for each label how many samples showed it; a label that only one sample shows has
             no score to tell of, since without that sample it is not known at all.
     """
+    fitted: Array
+    if curves is None or evidence.scores.dtype != np.float64:
+        fitted, common = plain_curves(evidence, counts)
+    else:
+        fitted = np.empty((3, len(counts)))
+        common = curves.fit_curves(
+            *map(np.ascontiguousarray, (evidence.scores, evidence.targets, evidence.weights)),
+            counts, fitted, PRIOR, _COMMON_PRECISION, _LABEL_PRECISION)
+    slopes, offsets, lacking = fitted
+    weight = float(evidence.weights.sum())
+    usual = float(evidence.weights @ evidence.known) / weight if weight else 1.0
+    return Calibration(slopes, offsets, common, (lacking == 0.0) & (counts > 0), usual)
+
+
+def plain_curves(evidence: LeftOut,
+                 counts: npt.NDArray[np.int64]) -> tuple[Array, tuple[float, float]]:
+    """Return what curves.c gives, in NumPy.
+
+    Slopes, offsets and the weight of the samples that lack each label, (3, labels); and slope and
+    offset of the common curve.
+    """
     # float32 is enough to find a bin, and faster.
     bins = ((evidence.scores.astype(np.float32) + np.float32(_LIMIT))
             * np.float32(_BINS / (2.0 * _LIMIT)))
@@ -118,9 +139,7 @@ def fit_calibration(evidence: LeftOut, counts: npt.NDArray[np.int64]) -> Calibra
     common = float(slope[0]), float(offset[0])
     slopes, offsets = _newton(positive, total, common, _LABEL_PRECISION)
     lacking = ((evidence.targets < 0) * evidence.weights[:, np.newaxis]).sum(axis=0)
-    weight = float(evidence.weights.sum())
-    usual = float(evidence.weights @ evidence.known) / weight if weight else 1.0
-    return Calibration(slopes, offsets, common, (lacking == 0.0) & (counts > 0), usual)
+    return np.stack([slopes, offsets, lacking]), common
 
 
 def _histograms(cells: npt.NDArray[np.intp], weights: Array, labels: int) -> Array:

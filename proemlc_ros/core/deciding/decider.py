@@ -13,7 +13,8 @@ import numpy.typing as npt
 from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.decision import Decision, fit_decision
 from proemlc_ros.core.deciding.left_out import LearntRows, Solution, left_out
-from proemlc_ros.core.deciding.reservoir import CAPACITY, KeptSample
+from proemlc_ros.core.deciding.reservoir import CAPACITY, KeptSample, targets_of
+from proemlc_ros.core.solving.inverse import rows_in_step
 from proemlc_ros.core.steps import Steps
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 # Up to so many samples the decision is fitted to each; then whenever a quarter more have come.
 _EACH = 16
-# Kept samples that are looked at with each sample learnt meanwhile.
+# Kept samples that are looked at for each sample learnt meanwhile, several times as many together.
 _AT_ONCE = 8
 # Of the kept samples so many, the first by rank, are looked at as a stream goes on.
 _STREAM = 384
@@ -39,12 +40,25 @@ class Decider:
 
     def __init__(self, rule: str) -> None:
         """Start without evidence."""
-        self.decision = Decision.prior(rule)
+        self._decision = Decision.prior(rule)
+        # Labels to decide about; those of the decision are added when it is asked for.
+        self._labels = 0
         # Samples that had been learnt when the last fit began; from how many on it holds.
         self.begun = 0
         self.due = 0
         self._upcoming: Decision | None = None
         self._work: Iterator[Decision | None] | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """How scores become probabilities and labels."""
+        if self._decision.labels < self._labels:
+            self._decision = self._decision.with_labels(self._labels)
+        return self._decision
+
+    @decision.setter
+    def decision(self, decision: Decision) -> None:
+        self._decision, self._labels = decision, decision.labels
 
     # ----- as samples come -----
 
@@ -73,33 +87,35 @@ class Decider:
             spread: go on with it as samples come, rather than at once.
             most: kept samples to look at.
         """
-        self._adopt()
-        kept, self.begun = learner.reservoir.samples[:most], learner.samples
-        # A sample that was learnt twice is kept once.
-        learnt = sum(sample.times for sample in kept)
-        if learnt < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
-            return
-        self.due = self.due_after(self.begun, len(kept))
-        if self.due == self.begun:
-            spread = False
-        solution = Solution.of(learner, spread)
-        counts = np.array(learner.labels.counts, dtype=np.int64)
-        self._work = _fit(self.decision.rule, solution, kept, counts,
-                          _AT_ONCE if spread else 128)
-        if not spread:
+        self._start(learner, most, spread)
+        if self.due == self.begun or not spread:
             self.settle()
         if self.due == self.begun:
             self._adopt()
+
+    def _start(self, learner: Learner, most: int, spread: bool = False) -> None:
+        """Prepare a fit; spread: the learner learns while it goes on."""
+        self._adopt()
+        kept, self.begun = learner.reservoir.samples[:most], learner.samples
+        # A sample that was learnt twice is kept once.
+        learnt = sum([sample.times for sample in kept])
+        if learnt < min(_ENOUGH, learner.samples) or learner.options.ridge == 0.0:
+            return
+        self.due = self.due_after(self.begun, len(kept))
+        spread = spread and self.due > self.begun
+        self._work = _fit(self._decision.rule, Solution.of(learner, spread), kept,
+                          np.array(learner.labels.counts, dtype=np.int64),
+                          _AT_ONCE if spread else rows_in_step(learner.layer.size))
 
     def step_back(self, learner: Learner) -> None:
         """Fit again where a sample was taken back that the fit may have seen."""
         if learner.samples < self.begun:
             self.fit_now(learner)
 
-    def fit_now(self, learner: Learner) -> None:
-        """Fit at once, to hold from now on."""
+    def fit_now(self, learner: Learner, most: int = CAPACITY) -> None:
+        """Fit at once, to hold from now on; most: kept samples to look at."""
         if learner.samples:
-            self.begin(learner, most=CAPACITY)
+            self.begin(learner, most=most)
             self._adopt()
         else:
             self.adopt(Decision.prior(self.decision.rule).with_labels(self.decision.labels), 0)
@@ -107,7 +123,7 @@ class Decider:
     def fitting(self, learner: Learner) -> Steps[None]:
         """Do what after_rows() does to a learner that nobody uses yet, in steps."""
         if learner.samples >= self.next_start():
-            self.begin(learner, spread=True, most=CAPACITY)
+            self._start(learner, CAPACITY)
             while self._work is not None:
                 self._go_on()
                 yield
@@ -138,8 +154,7 @@ class Decider:
     def _adopt(self) -> None:
         self.settle()
         if self._upcoming is not None:
-            self.decision = self._upcoming.with_labels(self.decision.labels)
-            self._upcoming = None
+            self._decision, self._upcoming = self._upcoming, None
 
     # ----- in blocks -----
 
@@ -164,18 +179,21 @@ class Decider:
         if learner.samples >= self.next_start():
             self.begin(learner)
 
-    def after_rows(self, learner: Learner) -> None:
-        """Fit at once where enough samples have come together."""
+    def after_rows(self, learner: Learner, count: int) -> None:
+        """Fit at once where enough samples have come together, the last count of all.
+
+        Where they are but a part, a stream goes on in chunks, and fewer kept samples are enough.
+        """
         if learner.samples >= self.due:
             self._adopt()
         if learner.samples >= self.next_start():
-            self.fit_now(learner)
+            self.fit_now(learner, CAPACITY if 2 * count >= learner.samples else _STREAM)
 
     # ----- labels -----
 
     def add_labels(self, labels: int) -> None:
         """Decide about that many labels from now on."""
-        self.decision = self.decision.with_labels(labels)
+        self._labels = max(self._labels, labels)
 
     def remove_label(self, place: int) -> None:
         """Decide about a label no longer."""
@@ -206,18 +224,17 @@ def _next_start(begun: int) -> int:
 def _fit(rule: str, solution: Solution, samples: list[KeptSample],
          counts: npt.NDArray[np.int64], step: int) -> Iterator[Decision | None]:
     """Yield after every few samples, and the decision at last."""
-    parts = []
+    parts, together = [], rows_in_step(solution.layer.size)
     for start in range(0, len(samples), step):
-        parts.append(_look_at(solution, samples[start:start + step], len(counts)))
+        if start % together == 0:
+            parts.append(_look_at(solution, samples[start:start + together], len(counts)))
         yield None
-    yield fit_decision(rule, LeftOut(*map(np.concatenate, zip(*parts))), counts,
-                       solution.layer.radial)
+    evidence = parts[0] if len(parts) == 1 else LeftOut(*map(np.concatenate, zip(*parts)))
+    yield fit_decision(rule, evidence, counts, solution.layer.radial)
 
 
 def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> LeftOut:
-    hidden = np.stack([sample.hidden for sample in samples]).astype(
-        solution.ridge.matrix.dtype, copy=False)
-    targets = np.stack([sample.targets_for(labels) for sample in samples])
-    own, born, times = (np.array([getattr(sample, name) for sample in samples], dtype=np.intp)
-                        for name in ('own', 'born', 'times'))
-    return left_out(solution, LearntRows(hidden, targets, own, born, times))
+    hidden = np.array([sample.hidden for sample in samples], dtype=solution.ridge.dtype)
+    own, born, times = (np.array(values, dtype=np.intp) for values in zip(*[
+        (sample.own, sample.born, sample.times) for sample in samples]))
+    return left_out(solution, LearntRows(hidden, targets_of(samples, labels), own, born, times))

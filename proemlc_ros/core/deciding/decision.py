@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from proemlc_ros.core.deciding.calibration import Calibration, LeftOut, Mask, fit_calibration
 from proemlc_ros.core.deciding.compiled import compiled
-from proemlc_ros.core.deciding.expected_f1 import best_set, best_sets
+from proemlc_ros.core.deciding.expected_f1 import best_set, best_sets, try_tolerances
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.thresholds import best_choice, decide
 
@@ -22,8 +22,9 @@ EVEN = 0.5
 # Samples by which a threshold learnt from them counts half; before, it stays near zero.
 _HALF_TRUSTED = 50.0
 # Shares of the expected F1 that fewer errors may cost, to choose among; that of the beginning.
-_LOSSES, _EARLY_LOSS = (0.0, 0.05, 0.15), 0.9
-# Left-out samples that the choice is made by, and what it may lose of their best F1.
+_LOSSES: Array = np.array([0.0, 0.05, 0.15])
+_EARLY_LOSS = 0.9
+# Left-out samples that the choice is made by in a stream, and what it may lose of their best F1.
 _TRIED, _AS_GOOD = 256, 0.01
 # An input known less than this share of what learnt samples are is unlike them.
 _UNUSUAL = 0.5
@@ -96,6 +97,13 @@ class Decision(NamedTuple):
         novelty: Array = 1.0 - explained * np.minimum(known / usual, 1.0)
         return novelty
 
+    def novelty_of_one(self, probabilities: Array, known: float) -> float:
+        """Do the same for one sample (labels,), in a third of the time."""
+        best = float(probabilities.max(initial=0.0))
+        explained = 1.0 - (1.0 - best) * (1.0 - self.empty)
+        usual = _UNUSUAL * max(self.calibration.usual, 1e-9)
+        return 1.0 - explained * min(known / usual, 1.0)
+
     def columns(self, scores: Array, probabilities: Array) -> list[int]:
         """Return the predicted labels of one sample (labels,), best first."""
         if self.rule == 'expected_f1':
@@ -135,7 +143,7 @@ class Decision(NamedTuple):
 
 
 def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
-                 radial: bool = True) -> Decision:
+                 radial: bool = True, tried: int = _TRIED) -> Decision:
     """Return the decision that left-out scores tell.
 
     Args:
@@ -144,6 +152,7 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
         counts: for each label how many samples showed it.
         radial: whether neurons answer to the neighbourhood of samples, so that they can tell what
             resembles them; others cannot.
+        tried: left-out samples that tell how many labels are worth naming; more tell it better.
     """
     calibration = fit_calibration(evidence, counts)
     if not radial:
@@ -157,7 +166,7 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
     at_least = int(empty == 0.0 if rule == 'expected_f1' else empty < _RARE)
     prior = Decision(rule, EVEN, at_least, empty, exclusive, _EARLY_LOSS, calibration)
     if rule == 'expected_f1':
-        return prior._replace(tolerance=_tolerance(prior, scores, evidence))
+        return prior._replace(tolerance=_tolerance(prior, scores, evidence, tried))
     if rule in BY_PROBABILITY:
         return prior
     if rule == 'zero':
@@ -169,25 +178,22 @@ def fit_decision(rule: str, evidence: LeftOut, counts: npt.NDArray[np.int64],
     return prior._replace(threshold=threshold * trust)
 
 
-def _tolerance(decision: Decision, scores: Array, evidence: LeftOut) -> float:
+def _tolerance(decision: Decision, scores: Array, evidence: LeftOut, tried: int) -> float:
     """Return which share of the expected F1 may be lost to fewer errors.
 
     It is the one with the fewest errors of all that hardly lose F1 where samples were left out.
     Probabilities learnt from a few samples are not worth naming more labels for than the best one
     and those likelier than not.
     """
-    rows = slice(None, None, -(-len(scores) // _TRIED) or 1)
+    rows = slice(None, None, -(-len(scores) // tried) or 1)
     targets, weights = evidence.targets[rows], evidence.weights[rows]
     chances = np.where(targets == 0, 0.0, decision.calibration.probabilities(scores[rows]))
-    shown, f1s, errors = targets > 0, [], []
-    for loss in _LOSSES:
-        chosen = best_sets(chances, decision.empty, decision.exclusive, loss)
-        hits, sizes = (chosen & shown).sum(axis=1), chosen.sum(axis=1) + shown.sum(axis=1)
-        f1s.append(float(weights @ np.where(sizes, 2.0 * hits / np.maximum(sizes, 1), 1.0)))
-        errors.append(float(weights @ (sizes - 2 * hits)))
+    f1s, errors = try_tolerances(chances, targets > 0, weights, decision.empty,
+                                 decision.exclusive, _LOSSES).tolist()
     enough = (1.0 - _AS_GOOD) * max(f1s)
-    _, loss = min((wrong, loss) for wrong, loss, f1 in zip(errors, _LOSSES, f1s, strict=True)
-                  if f1 >= enough)
+    loss: float
+    _, loss = min((wrong, loss) for wrong, loss, f1 in zip(errors, _LOSSES.tolist(), f1s,
+                                                           strict=True) if f1 >= enough)
     early = _HALF_TRUSTED / (len(scores) + _HALF_TRUSTED)
     return loss + (_EARLY_LOSS - loss) * early * early
 

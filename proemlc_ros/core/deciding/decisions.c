@@ -109,29 +109,50 @@ static double expect_one(const struct ranking *found, double *gains)
     return 1.0;
 }
 
-/* Returns how many of the ranked labels are predicted. */
-static int choose(const double *chances, Py_ssize_t labels, const struct rule *rule,
-                  struct ranking *found)
+/* What is expected of the first 1, 2, 3 ... ranked labels. */
+struct gains {
+    double of[CANDIDATES], most, nothing;
+    int likely; /* the last that is likelier than not; -1: none */
+};
+
+/* Ranks the labels and weighs the sets; returns whether there is any to predict. */
+static int weigh(const double *chances, Py_ssize_t labels, int exclusive, struct ranking *found,
+                 struct gains *gains)
 {
-    double gains[CANDIDATES], most = 0.0;
     rank(chances, labels, found);
     if (!found->count || !(found->values[0] > 0.0))
         return 0;
-    const double nothing = (rule->exclusive ? expect_one : expect)(found, gains);
-    int first = -1, last = 0, likely = -1;
-    for (int place = 0; place < found->count; place++)
-        most = gains[place] > most ? gains[place] : most;
-    const double enough = (1.0 - rule->tolerance) * (1.0 - SAME) * most;
+    gains->nothing = (exclusive ? expect_one : expect)(found, gains->of);
+    gains->most = 0.0;
+    gains->likely = -1;
     for (int place = 0; place < found->count; place++) {
-        if (gains[place] >= enough) {
+        gains->most = gains->of[place] > gains->most ? gains->of[place] : gains->most;
+        gains->likely += found->values[place] > 0.5;
+    }
+    return 1;
+}
+
+/* Returns how many of the ranked labels are predicted. */
+static int pick(const struct gains *gains, int count, double empty, double tolerance)
+{
+    int first = -1, last = 0;
+    const double enough = (1.0 - tolerance) * (1.0 - SAME) * gains->most;
+    for (int place = 0; place < count; place++)
+        if (gains->of[place] >= enough) {
             first = first < 0 ? place : first;
             last = place;
         }
-        likely += found->values[place] > 0.5;
-    }
-    int best = likely > first ? likely : first;
+    int best = gains->likely > first ? gains->likely : first;
     best = best < last ? best : last;
-    return (1.0 + SAME) * gains[best] < rule->empty * nothing ? 0 : best + 1;
+    return (1.0 + SAME) * gains->of[best] < empty * gains->nothing ? 0 : best + 1;
+}
+
+static int choose(const double *chances, Py_ssize_t labels, const struct rule *rule,
+                  struct ranking *found)
+{
+    struct gains gains;
+    return weigh(chances, labels, rule->exclusive, found, &gains)
+               ? pick(&gains, found->count, rule->empty, rule->tolerance) : 0;
 }
 
 /* Whether a label that was not tried belongs to a set as large as it may be. */
@@ -306,6 +327,78 @@ release:
     return result;
 }
 
+/* Adds the F1 and the errors of one sample, for each tolerance. */
+static void try_one(const double *chances, const char *shown, Py_ssize_t labels,
+                    const struct rule *rule, double weight, const double *tolerances,
+                    double *results, Py_ssize_t count)
+{
+    struct ranking found;
+    struct gains gains;
+    int present = 0;
+    const int any = weigh(chances, labels, rule->exclusive, &found, &gains);
+    for (Py_ssize_t label = 0; label < labels; label++)
+        present += shown[label];
+    for (Py_ssize_t turn = 0; turn < count; turn++) {
+        const int size = any ? pick(&gains, found.count, rule->empty, tolerances[turn]) : 0;
+        int hits = 0, chosen = size;
+        for (int place = 0; place < size; place++)
+            hits += shown[found.places[place]];
+        if (size == CANDIDATES) {
+            chosen = hits = 0;
+            for (Py_ssize_t label = 0; label < labels; label++) {
+                int named = joins(chances[label], size);
+                for (int place = 0; place < size && !named; place++)
+                    named = found.places[place] == label;
+                chosen += named;
+                hits += named && shown[label];
+            }
+        }
+        const int sizes = chosen + present;
+        results[turn] += weight * (sizes ? 2.0 * hits / sizes : 1.0);
+        results[count + turn] += weight * (sizes - 2 * hits);
+    }
+}
+
+static PyObject *try_tolerances(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    static const char *FORMATS[5] = {"d", "?", "d", "d", "d"};
+    static const int DIMENSIONS[5] = {2, 2, 1, 1, 2};
+    struct rule rule = {0.0, 0.0, 0};
+    Py_buffer views[5];
+    int taken = 0, done = 0;
+    if (count != 7)
+        return PyErr_Format(PyExc_TypeError, "expected seven arguments, got %zd", count);
+    rule.empty = PyFloat_AsDouble(arguments[5]);
+    rule.exclusive = PyObject_IsTrue(arguments[6]);
+    if (PyErr_Occurred())
+        return NULL;
+    for (; taken < 5; taken++)
+        if (!take(arguments[taken], views + taken, DIMENSIONS[taken], FORMATS[taken],
+                  taken == 4 ? PyBUF_WRITABLE : 0))
+            break;
+    if (taken == 5) {
+        const Py_ssize_t samples = views[0].shape[0], labels = views[0].shape[1];
+        const Py_ssize_t turns = views[3].shape[0];
+        if (views[1].shape[0] != samples || views[1].shape[1] != labels ||
+            views[2].shape[0] != samples || views[4].shape[0] != 2 || views[4].shape[1] != turns) {
+            PyErr_SetString(PyExc_ValueError, "the shapes do not fit together");
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            memset(views[4].buf, 0, (size_t)views[4].len);
+            for (Py_ssize_t row = 0; row < samples; row++)
+                try_one((const double *)views[0].buf + row * labels,
+                        (const char *)views[1].buf + row * labels, labels, &rule,
+                        ((const double *)views[2].buf)[row], views[3].buf, views[4].buf, turns);
+            Py_END_ALLOW_THREADS
+            done = 1;
+        }
+    }
+    for (int view = 0; view < taken; view++)
+        PyBuffer_Release(views + view);
+    return done ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyMethodDef METHODS[] = {
     {"best_set", (PyCFunction)(void (*)(void))best_set, METH_FASTCALL,
      "best_set(probabilities, empty, exclusive, tolerance)\n--\n\n"
@@ -319,6 +412,9 @@ static PyMethodDef METHODS[] = {
     {"best_sets", (PyCFunction)(void (*)(void))best_sets, METH_FASTCALL,
      "best_sets(probabilities, empty, exclusive, tolerance, out)\n--\n\n"
      "Put into out which labels are predicted, for rows."},
+    {"try_tolerances", (PyCFunction)(void (*)(void))try_tolerances, METH_FASTCALL,
+     "try_tolerances(probabilities, shown, weights, tolerances, out, empty, exclusive)\n--\n\n"
+     "Put the weighted sums of F1 and of errors with each tolerance into the two rows of out."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef MODULE = {

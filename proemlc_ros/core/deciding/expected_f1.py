@@ -98,6 +98,38 @@ def plain_sets(probabilities: Array, empty: float, exclusive: bool, tolerance: f
     return chosen
 
 
+def try_tolerances(probabilities: Array, shown: Mask, weights: Array, empty: float,
+                   exclusive: bool, tolerances: Array) -> Array:
+    """Return the weighted sums of F1 and of errors of the best sets, (2, tolerances).
+
+    Args:
+        probabilities: of the labels (n, labels).
+        shown: which labels the samples show.
+        weights: of the samples.
+        empty: see best_set(); likewise exclusive.
+        exclusive: see empty.
+        tolerances: to try.
+    """
+    if compiled is None:
+        return plain_tries(probabilities, shown, weights, empty, exclusive, tolerances)
+    results: Array = np.empty((2, len(tolerances)))
+    compiled.try_tolerances(np.ascontiguousarray(probabilities), np.ascontiguousarray(shown),
+                            np.ascontiguousarray(weights), tolerances, results, empty, exclusive)
+    return results
+
+
+def plain_tries(probabilities: Array, shown: Mask, weights: Array, empty: float,
+                exclusive: bool, tolerances: Array) -> Array:
+    """Do the same in NumPy."""
+    results: Array = np.empty((2, len(tolerances)))
+    for place, tolerance in enumerate(tolerances.tolist()):
+        chosen = plain_sets(probabilities, empty, exclusive, tolerance)
+        hits, sizes = (chosen & shown).sum(axis=1), chosen.sum(axis=1) + shown.sum(axis=1)
+        results[0, place] = weights @ np.where(sizes, 2.0 * hits / np.maximum(sizes, 1), 1.0)
+        results[1, place] = weights @ (sizes - 2 * hits)
+    return results
+
+
 def _exclusive_gains(ranked: Array) -> Array:
     """Return the same where one label excludes the others: by odds, relative to no label."""
     odds = ranked / np.maximum(1.0 - ranked, _SURE)

@@ -25,7 +25,7 @@ Places = npt.NDArray[np.intp]
 class Part(NamedTuple):
     """Labels whose weights come from one recursion; see solving/label_groups.py."""
 
-    ridge: RecursiveRidge  # settled
+    ridge: RecursiveRidge
     columns: list[int]  # of these labels in the outputs of all
     places: list[int]  # of these labels in the outputs of the recursion
 
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 class Solution(NamedTuple):
     """What left-out scores follow from: a learner's solution at one instant."""
 
-    ridge: RecursiveRidge  # of all samples; settled
+    ridge: RecursiveRidge  # of all samples
     parts: list[Part]
     layer: HiddenLayer
     prior: float  # the ridge
@@ -44,18 +44,17 @@ class Solution(NamedTuple):
     @classmethod
     def of(cls, learner: Learner, copied: bool) -> Solution:
         """Return the solution of a learner; copied: it is wanted while the learner goes on."""
-        def settled(ridge: RecursiveRidge) -> RecursiveRidge:
-            ridge.settle()
+        def taken(ridge: RecursiveRidge) -> RecursiveRidge:
             return ridge.copy() if copied else ridge
 
-        table, labels = settled(learner.ridge), range(1, len(learner.labels) + 1)
+        table, labels = taken(learner.ridge), range(1, len(learner.labels) + 1)
         parts = [Part(table, list(labels), list(labels))]
         if learner.groups is not None:
             beyond = [column for column in learner.groups.approximate(len(labels) + 1) if column]
             parts = [Part(table, beyond, beyond)]
             for group in learner.groups:
                 named = [(column, place) for place, column in enumerate(group.columns) if column]
-                parts.append(Part(settled(group.ridge), [column for column, _ in named],
+                parts.append(Part(taken(group.ridge), [column for column, _ in named],
                                   [place for _, place in named]))
         return cls(table, [part for part in parts if part.columns], learner.layer,
                    learner.options.ridge, learner.mass / max(learner.samples, 1),
@@ -122,7 +121,7 @@ def _own_neurons(layer: HiddenLayer, part: Part, gains: Array, rows: Places,
     assert isinstance(layer, RadialNeurons)
     if layer.whitener is None:
         return (ridge.beta[own][:, part.places].astype(np.float64),
-                (ridge.scale * ridge.matrix[own, own]).astype(np.float64),
+                ridge.diagonal(own),
                 gains[own, rows].astype(np.float64))
     # The weight of neuron j itself is the product of the weights with column j of L^-1.
     basis = np.zeros((len(rows), ridge.size), dtype=gains.dtype)

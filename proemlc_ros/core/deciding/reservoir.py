@@ -38,6 +38,13 @@ class KeptSample(NamedTuple):
         return targets
 
 
+def targets_of(samples: Sequence[KeptSample], labels: int) -> Targets:
+    """Return the targets of samples (n, labels), of a set of labels that has grown."""
+    if {len(sample.targets) for sample in samples} == {labels}:
+        return np.array([sample.targets for sample in samples], dtype=np.int8)
+    return np.stack([sample.targets_for(labels) for sample in samples])
+
+
 class Reservoir:
     """Keeps the samples whose checksums come first in an order that looks random.
 
@@ -80,7 +87,7 @@ class Reservoir:
         rank = self._rank(sample.checksum, sample.born)
         if rank >= self.limit:
             return
-        place = self._find(rank, sample)
+        place = self._find(rank, sample.targets, sample.complete)
         if place is not None:
             same = self.samples[place]
             self.samples[place] = same._replace(times=same.times + sample.times)
@@ -92,11 +99,37 @@ class Reservoir:
             self.limit = self._ranks[-1]
             self._cut()
 
+    def add_all(self, samples: list[KeptSample]) -> None:
+        """Keep samples; the same as add() of each in turn."""
+        ranks = self._ranks + [self._rank(sample.checksum, sample.born) for sample in samples]
+        if len(ranks) > self.capacity or len(set(ranks)) < len(ranks) or max(ranks) >= self.limit:
+            for sample in samples:
+                self.add(sample)
+            return
+        order = sorted(range(len(ranks)), key=ranks.__getitem__)
+        together = self.samples + samples
+        self.samples = [together[place] for place in order]
+        self._ranks = [ranks[place] for place in order]
+
+    def add_again(self, checksum: int, targets: Targets, complete: bool) -> bool:
+        """Count a sample that is kept already once more; whether it is.
+
+        For models that do not forget, where it is the same whenever it came.
+        """
+        if self._fading or not self._ranks:
+            return False
+        place = self._find(self._rank(checksum, 0), targets, complete)
+        if place is not None:
+            same = self.samples[place]
+            self.samples[place] = same._replace(times=same.times + 1)
+        return place is not None
+
     def discard(self, sample: KeptSample) -> None:
         """Keep a sample that was taken back once less; the last one of its kind."""
         for place in range(len(self.samples) - 1, -1, -1):
             kept = self.samples[place]
-            if kept.checksum == sample.checksum and _says_the_same(kept, sample):
+            if kept.checksum == sample.checksum and _says_the_same(kept, sample.targets,
+                                                                   sample.complete):
                 if kept.times > 1:
                     self.samples[place] = kept._replace(times=kept.times - 1)
                 else:
@@ -144,10 +177,10 @@ class Reservoir:
         # Weighted sampling (Efraimidis and Spirakis): an exponential number over the weight.
         return math.log(-math.log(share)) + born * self._fading
 
-    def _find(self, rank: float, sample: KeptSample) -> int | None:
+    def _find(self, rank: float, targets: Targets, complete: bool) -> int | None:
         place = bisect.bisect_left(self._ranks, rank)
         while place < len(self._ranks) and self._ranks[place] == rank:
-            if _says_the_same(self.samples[place], sample):
+            if _says_the_same(self.samples[place], targets, complete):
                 return place
             place += 1
         return None
@@ -157,8 +190,11 @@ class Reservoir:
         del self.samples[end:], self._ranks[end:]
 
 
-def _says_the_same(one: KeptSample, other: KeptSample) -> bool:
-    if one.complete != other.complete:
+def _says_the_same(one: KeptSample, targets: Targets, complete: bool) -> bool:
+    if one.complete != complete:
         return False
-    labels = max(len(one.targets), len(other.targets))
+    if len(one.targets) == len(targets):
+        return one.targets.tobytes() == targets.tobytes()
+    labels = max(len(one.targets), len(targets))
+    other = one._replace(targets=targets)
     return bool(np.array_equal(one.targets_for(labels), other.targets_for(labels)))

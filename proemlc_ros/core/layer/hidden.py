@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from proemlc_ros.core.solving.blas import Array, routines
 
 # Samples whose neurons are worked out together and then put in place, out of the cache.
 _TOGETHER = 128
+
+
+class HiddenRows(NamedTuple):
+    """Hidden rows that were worked out elsewhere, and the layer that they are of."""
+
+    layer: HiddenLayer
+    rows: Array
 
 
 class HiddenLayer:
@@ -68,6 +75,17 @@ class HiddenLayer:
     def own_neuron(self, hidden: Array) -> int:
         """Return the neuron that is centred on the sample of a hidden row; -1: none is."""
         return -1
+
+    def own_neurons(self, hidden: Array) -> list[int]:
+        """Return own_neuron() of each hidden row."""
+        return [-1] * len(hidden)
+
+    def drawn_rows(self, part: slice) -> Array | None:
+        """Return hidden rows of the samples that the layer was drawn from; None: not known."""
+        return None
+
+    def forget_drawn(self) -> None:
+        """Forget what is known of the samples that the layer was drawn from."""
 
     def mass(self, hidden: Array) -> float:
         """Return |neurons|^2 of a hidden row, where that tells how near it is to the centres."""

@@ -4,46 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
 
-from proemlc_ros.core.layer.radial import RadialNeurons
+from proemlc_ros.core.layer.differences import (
+    absolute_differences,
+    compiled,
+    mutual_differences,
+    shifted_differences,
+)
+from proemlc_ros.core.layer.radial import AT_ONCE, RadialNeurons
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.solving.blas import Array
-
-
-@cache
-def absolute_differences() -> Callable[[Array, Array, Array], None]:
-    """Return the function that puts sums of absolute differences of rows to centres into out.
-
-    The compiled one, which is several times as fast, or the plain one where it was not built.
-    """
-    try:
-        from proemlc_ros.core.layer._distances import absolute_differences as compiled
-    except ImportError:
-        return plain_differences
-    return compiled
-
-
-def plain_differences(rows: Array, centres: Array, out: Array) -> None:
-    """Put the sums of absolute differences of rows to centres into out, by SciPy."""
-    out[:] = _cdist()(rows, centres)
-
-
-@cache
-def _cdist() -> Callable[[Array, Array], Array]:
-    """Return SciPy's function for it; imported here, as it takes its time."""
-    from scipy.spatial import distance
-    try:
-        # What cdist calls in the end; its checks take as long as 100 centres do.
-        from scipy.spatial._distance_pybind import cdist_cityblock
-    except ImportError:
-        return lambda rows, centres: distance.cdist(rows, centres, 'cityblock')
-    return lambda rows, centres: cdist_cityblock(rows, centres)
+from proemlc_ros.core.steps import Steps
 
 
 class LaplacianNeurons(RadialNeurons):
@@ -55,25 +29,46 @@ class LaplacianNeurons(RadialNeurons):
         super().__init__(options, scaling, centres, gamma, whitener)
         # In double precision always: the time goes into reading, not into the sums.
         self._places = self.centres.astype(np.float64, copy=False)
+        # Whether the compiled function scales one sample as well.
+        self._at_once = (compiled is not None and self.centres.dtype == np.float64
+                         and whitener is None and not scaling.unit_rows)
         self._columns: tuple[Array, Array, Array] | None = None
         self._changes: Array | None = None
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
         distances: Array = np.empty((len(scaled), self.neurons))
-        absolute_differences()(np.ascontiguousarray(scaled, dtype=np.float64), self._places,
-                               distances)
+        absolute_differences(np.ascontiguousarray(scaled, dtype=np.float64), self._places,
+                             distances)
         return distances.astype(self.options.dtype, copy=False)
 
+    def _mutual_distances(self) -> Steps[Array]:
+        distances: Array = np.empty((self.neurons, self.neurons))
+        yield
+        for start in range(0, self.neurons, AT_ONCE):
+            mutual_differences(self._places, distances, start,
+                               min(start + AT_ONCE, self.neurons))
+            yield
+        return distances.astype(self.options.dtype, copy=False)
+
+    def _shifts(self, samples: Array, out: Array) -> None:
+        shifted_differences(samples.astype(np.float64, copy=False),
+                            self.scaling.factor.astype(np.float64, copy=False), out)
+
     def _fill_one(self, neurons: Array, vector: Array) -> None:
-        self._fill(neurons[np.newaxis], vector[np.newaxis])
+        if not self._at_once or compiled is None or self.whitener is not None:
+            self._fill(neurons[np.newaxis], vector[np.newaxis])
+            return
+        compiled.negative_answers(vector, self.scaling.shift, self.scaling.factor, self._places,
+                                  self.gamma, neurons)
+        np.exp(neurons, out=neurons)
 
     def _fill(self, neurons: Array, samples: Rows) -> None:
         if is_sparse(samples) or self.whitener is not None or neurons.dtype != np.float64:
             super()._fill(neurons, samples)
             return
         scaled = np.ascontiguousarray(self.scaling.apply(samples), dtype=np.float64)
-        absolute_differences()(scaled, self._places, neurons)
+        absolute_differences(scaled, self._places, neurons)
         neurons *= -self.gamma
         np.exp(neurons, out=neurons)
 

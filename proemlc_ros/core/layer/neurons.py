@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,18 +31,16 @@ class RandomNeurons(HiddenLayer):
     @classmethod
     def draw(cls, options: Options, width: int, samples: Rows | None) -> RandomNeurons:
         """Draw the weights; a smaller layer of the same seed is the start of a larger one."""
-        weights_random, offset_random = (
-            np.random.default_rng(part) for part in np.random.SeedSequence(options.seed).spawn(2))
-        scaling = Scaling.fit(
-            options.scaling, width, samples, options.dtype,
-            samples is not None and samples.shape[0] < options.warmup_samples)
-        weights = weights_random.standard_normal((options.hidden_size, width))
-        weights *= _weight_scale(options, width)
-        offset = offset_random.uniform(-1.0, 1.0, options.hidden_size)
+        provisional = samples is not None and samples.shape[0] < options.warmup_samples
+        scaling = Scaling.fit(options.scaling, width, samples, options.dtype, provisional)
+        weights, offset = _random_numbers(options.seed, options.hidden_size, width,
+                                          _weight_scale(options, width))
+        if not provisional:
+            _random_numbers.cache_clear()
         if scaling.affine:
             # ((x - shift) * factor) W + b = x (factor W) + (b - (shift * factor) W)
-            offset -= weights @ (scaling.shift * scaling.factor)
-            weights *= scaling.factor
+            offset = offset - weights @ (scaling.shift * scaling.factor)
+            weights = weights * scaling.factor
         return cls(options, scaling, weights.T, offset)
 
     def arrays(self) -> dict[str, Array]:
@@ -69,6 +68,19 @@ class RandomNeurons(HiddenLayer):
         neurons += self.offset
         self._activate(neurons)
         return neurons
+
+
+@lru_cache(maxsize=1)
+def _random_numbers(seed: int, neurons: int, width: int, scale: float) -> tuple[Array, Array]:
+    """Return normal weights (neurons, width), scaled, and uniform offsets; not to be changed.
+
+    Cached, since a provisional layer is drawn again and again.
+    """
+    weights_random, offset_random = (
+        np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
+    weights = weights_random.standard_normal((neurons, width))
+    weights *= scale
+    return weights, offset_random.uniform(-1.0, 1.0, neurons)
 
 
 def _weight_scale(options: Options, width: int) -> float:

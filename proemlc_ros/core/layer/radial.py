@@ -26,7 +26,7 @@ _SAME_DISTANCE = 1e-9
 # Samples whose distances to each other give the usual distance.
 _MEDIAN_OF = 300
 # Samples whose distances are worked out in one step.
-_AT_ONCE = 64
+AT_ONCE = 64
 # Below so many samples their distances are joined by that many distances to the same values in
 # another order, from the nearest of some shifts, times a factor.
 _FEW, _PRIOR_PAIRS, _NEARER, _SHIFTS = 64, 3.0, 2.0, 24
@@ -41,10 +41,14 @@ def centre_order(seed: int, samples: int) -> npt.NDArray[np.int64]:
 
 def _average(distances: Array) -> float:
     """Return the median of distances, their mean where most are zero, and 0 where all are."""
-    for average in (np.median, np.mean):
-        if len(distances) and (usual := float(average(distances))) > 0.0:
-            return usual
-    return 0.0
+    return (float(_medians(distances)) or float(distances.mean())) if len(distances) else 0.0
+
+
+def _medians(values: Array) -> Array:
+    """Return the median along the last axis; np.median takes as long as 1000 values to begin."""
+    low, high = (values.shape[-1] - 1) // 2, values.shape[-1] // 2
+    ordered = np.partition(values, (low, high))
+    return np.asarray(0.5 * (ordered[..., low] + ordered[..., high]))
 
 
 class RadialNeurons(HiddenLayer):
@@ -66,6 +70,9 @@ class RadialNeurons(HiddenLayer):
         self.gamma = float(gamma)
         self.whitener = (None if whitener is None
                          else np.ascontiguousarray(whitener, dtype=options.dtype))
+        # Distances between centres, and the centre that each sample became, until the samples
+        # have been learnt.
+        self._drawn: tuple[Array, Places] | None = None
 
     @classmethod
     def draw(cls, options: Options, width: int, samples: Rows | None,
@@ -75,7 +82,9 @@ class RadialNeurons(HiddenLayer):
         order: places of the samples that become centres; None: at random.
         """
         assert samples is not None
-        return result_of(cls.drawing(options, width, samples, order))
+        layer = result_of(cls.drawing(options, width, samples, order))
+        layer.forget_drawn()
+        return layer
 
     @classmethod
     def drawing(cls, options: Options, width: int, samples: Rows,
@@ -86,14 +95,22 @@ class RadialNeurons(HiddenLayer):
         by_chance = centre_order(options.seed, samples.shape[0])
         order = by_chance if order is None else order
         centres = scaling.apply(dense_rows(samples[order[:options.hidden_size]]))
-        gamma = options.gamma
-        if gamma is None:
+        layer = cls(options, scaling, centres, 1.0 if options.gamma is None else options.gamma)
+        between: Array | None = None
+        if order is by_chance and len(order) <= options.hidden_size and not is_sparse(samples):
+            # Every sample is a centre: what lies between the centres tells all.
+            between = yield from layer._mutual_distances()
+        if options.gamma is None:
             yield
-            gamma = options.gamma_scale / (yield from cls._usual_distance(
-                options, scaling, samples[by_chance[:_MEDIAN_OF]], provisional))
-        layer = cls(options, scaling, centres, gamma)
+            some = samples[by_chance[:_MEDIAN_OF]]
+            near = (yield from cls._distances_between(options, scaling, some)
+                    ) if between is None else between[:_MEDIAN_OF, :_MEDIAN_OF]
+            layer.gamma = float(options.gamma_scale / layer._usual_distance(
+                near, some, provisional))
         if options.whiten:
             layer.whitener = layer._make_whitener(samples[order[:options.hidden_size]])
+        elif between is not None and not options.direct_links:
+            layer._drawn = between, np.argsort(order)
         return layer
 
     def arrays(self) -> dict[str, Array]:
@@ -112,12 +129,43 @@ class RadialNeurons(HiddenLayer):
         place = int(answers.argmax())
         return place if answers[place] > 1.0 - _SAME_PLACE else -1
 
+    def own_neurons(self, hidden: Array) -> list[int]:
+        """Return own_neuron() of each hidden row."""
+        if self.whitener is not None:
+            return [self.own_neuron(row) for row in hidden]
+        answers = hidden[:, :self.neurons]
+        places = answers.argmax(axis=1)
+        there = answers[np.arange(len(places)), places] > 1.0 - _SAME_PLACE
+        own: list[int] = np.where(there, places, -1).tolist()
+        return own
+
     def places_of_centres(self, samples: Rows) -> Places:
         """Return for each neuron the place of the sample that is its centre; -1: none is."""
         distances = self._distances_of(samples)
         nearest = distances.argmin(axis=0)
         there = distances[nearest, np.arange(self.neurons)] < _SAME_DISTANCE
         return np.where(there, nearest, -1).astype(np.int64)
+
+    def drawn_rows(self, part: slice) -> Array | None:
+        """Return hidden rows of the samples that the layer was drawn from; None: not known."""
+        if self._drawn is None or part.stop > len(self._drawn[1]):
+            return None
+        distances, places = self._drawn
+        hidden: Array = np.ones((part.stop - part.start, self.size), dtype=self.options.dtype)
+        hidden[:, :self.neurons] = self._answer(distances[places[part]])
+        return hidden
+
+    def forget_drawn(self) -> None:
+        """Forget what is known of the samples that the layer was drawn from."""
+        self._drawn = None
+
+    def _mutual_distances(self) -> Steps[Array | None]:
+        """Return the distances (neurons, neurons) between centres, in steps; None: not known.
+
+        Only where they are to the last bit what distances() gives.
+        """
+        return None
+        yield
 
     def distances(self, scaled: Array) -> Array:
         """Return the distances (n, neurons) of scaled dense rows to the centres."""
@@ -154,43 +202,50 @@ class RadialNeurons(HiddenLayer):
         return answers
 
     @classmethod
-    def _usual_distance(cls, options: Options, scaling: Scaling, samples: Rows,
-                        provisional: bool) -> Steps[float]:
-        """Return the median of the distances between samples, in steps.
+    def _distances_between(cls, options: Options, scaling: Scaling, samples: Rows) -> Steps[Array]:
+        """Return the distances between samples (n, n), in steps."""
+        near = cls(options, scaling, scaling.apply(dense_rows(samples)), 1.0)
+        rows = []
+        for start in range(0, near.neurons, AT_ONCE):
+            rows.append(near._distances_of(samples[start:start + AT_ONCE]))
+            yield
+        return np.concatenate(rows)
+
+    def _usual_distance(self, distances: Array, samples: Rows, provisional: bool) -> float:
+        """Return the median of the distances between samples (n, n).
 
         A few of them, maybe all of one thing, say little of how far apart things are; there the
         distance to the same values in another order is asked as well.
         """
-        centres = dense_rows(samples)
-        near = cls(options, scaling, scaling.apply(centres), 1.0)
-        distances: list[Array] = []
-        for start in range(0, near.neurons, _AT_ONCE):
-            rows = near._distances_of(samples[start:start + _AT_ONCE])
-            distances += [row[start + place + 1:] for place, row in enumerate(rows)]
-            yield
-        between = np.concatenate(distances)
+        between = distances[~np.tri(len(distances), dtype=bool)]
         usual = _average(between)
-        if provisional and len(centres) < _FEW:
-            usual = ((len(between) * usual + _PRIOR_PAIRS * _NEARER * near._usual_shift(centres))
+        if provisional and samples.shape[0] < _FEW:
+            usual = ((len(between) * usual
+                      + _PRIOR_PAIRS * _NEARER * self._usual_shift(dense_rows(samples)))
                      / (len(between) + _PRIOR_PAIRS))
         return usual or 1.0
 
     def _usual_shift(self, samples: Array) -> float:
         """Return how far samples are from the same values in another order, the nearest one."""
         apart: Array = np.empty((_SHIFTS, len(samples)))
-        factor = self.scaling.factor ** self.power
-        twice = np.concatenate((samples, samples), axis=1)
-        for shift in range(1, _SHIFTS + 1):
-            start = (-shift) % self.width
-            # Both scaled alike, so that only the factors matter to the difference.
-            moved = twice[:, start:start + self.width] - samples
-            apart[shift - 1] = np.abs(moved, out=moved) ** self.power @ factor
+        self._shifts(samples, apart)
         factors = self.scaling.row_factors(samples)
         if factors is not None:
             apart *= factors ** self.power
-        usual = np.median(apart, axis=1)
-        usual = np.where(usual > 0.0, usual, apart.mean(axis=1))
+        usual = _medians(apart)
+        if not usual.all():
+            usual = np.where(usual > 0.0, usual, apart.mean(axis=1))
         return float(usual.min())
+
+    def _shifts(self, samples: Array, out: Array) -> None:
+        """Put the distances of samples to themselves moved by 1, 2, 3 … features into out."""
+        factor = self.scaling.factor ** self.power
+        twice = np.concatenate((samples, samples), axis=1)
+        for shift in range(1, len(out) + 1):
+            start = (-shift) % self.width
+            # Both scaled alike, so that only the factors matter to the difference.
+            moved = twice[:, start:start + self.width] - samples
+            out[shift - 1] = np.abs(moved, out=moved) ** self.power @ factor
 
     def _make_whitener(self, centres: Rows) -> Array:
         """Return L^-1, given the centres as the samples that they are."""

@@ -84,7 +84,13 @@ def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
         moved = np.bincount(samples.indices, squares, len(mean))
         absent = count - np.bincount(samples.indices, minlength=len(mean))
         return mean, np.sqrt((moved + absent * mean * mean) / count)
-    return mean, np.asarray(samples.std(axis=0, dtype=np.float64))
+    # As std() works, whose overhead is larger than this for a few samples.
+    centre = mean if samples.dtype == np.float64 else samples.mean(axis=0, dtype=np.float64)
+    apart: Array = np.subtract(samples, centre, dtype=np.float64)
+    np.multiply(apart, apart, out=apart)
+    spread: Array = np.add.reduce(apart, axis=0)
+    spread /= samples.shape[0]
+    return mean, np.sqrt(spread, out=spread)
 
 
 def _moderated(spread: Array, samples: Rows) -> Array:

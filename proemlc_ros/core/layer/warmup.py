@@ -27,29 +27,14 @@ class WarmUp:
         self.needed = needed
         self.parts = parts
         self.annotations = annotations
+        # Whether enough samples have come.
+        self.over = len(annotations) >= needed
+        # How many of the kept samples the layer is drawn from.
+        self.layer_samples = needed if self.over else _layer_samples(len(annotations))
 
     def __len__(self) -> int:
         """Return how many samples are kept."""
         return len(self.annotations)
-
-    @property
-    def over(self) -> bool:
-        """Whether enough samples have come."""
-        return len(self) >= self.needed
-
-    @property
-    def layer_samples(self) -> int:
-        """How many of the kept samples the layer is drawn from.
-
-        All of the first few, then four fifths of them at least, for a label whose one sample
-        is no centre would never be named, and at last all that are needed.
-        """
-        if self.over:
-            return self.needed
-        if len(self) <= _FEW:
-            return len(self)
-        step = 1 << len(self).bit_length() >> 3
-        return len(self) // step * step
 
     def plus(self, rows: Rows, annotations: list[SampleLabels]) -> WarmUp:
         """Return the same with copies of more samples."""
@@ -92,6 +77,18 @@ class WarmUp:
                     self.rows()[place:place + 1], row):
                 return place
         return None
+
+
+def _layer_samples(count: int) -> int:
+    """Return how many of so many samples a provisional layer is drawn from.
+
+    All of the first few, then four fifths of them at least, for a label whose one sample is no
+    centre would never be named.
+    """
+    if count <= _FEW:
+        return count
+    step = 1 << count.bit_length() >> 3
+    return count // step * step
 
 
 def _meaning(annotation: SampleLabels) -> tuple[frozenset[str], frozenset[str], bool]:

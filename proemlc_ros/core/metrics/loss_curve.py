@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _MOST_POINTS = 1024
@@ -47,11 +48,20 @@ class LossCurve:
 
     def add(self, wrong: int, judged: int) -> None:
         """Add a sample: its wrong label decisions, and all of its label decisions."""
-        self.samples += 1
-        self._wrong += wrong
-        self._judged += judged
-        if self.samples % self._section_length == 0:
-            self._close_section()
+        self.add_block((wrong,), (judged,))
+
+    def add_block(self, wrong: Sequence[int], judged: Sequence[int]) -> None:
+        """Add samples in order; both arguments have one entry per sample."""
+        start = 0
+        while start < len(wrong):
+            missing = self._section_length - self.samples % self._section_length
+            section = slice(start, min(start + missing, len(wrong)))
+            self.samples += section.stop - start
+            self._wrong += sum(wrong[section])
+            self._judged += sum(judged[section])
+            if self.samples % self._section_length == 0:
+                self._close_section()
+            start = section.stop
 
     def points(self) -> list[CurvePoint]:
         """Return one point per section."""

@@ -113,6 +113,21 @@ class _Comparison(NamedTuple):
     wrong: list[str]
     sizes: tuple[int, int, int]  # hits, labels present, labels predicted
 
+    def add(self, samples: int) -> None:
+        """Count that many samples."""
+        for counts in self.false_alarms:
+            counts.false_alarms += samples
+        for counts in self.hits:
+            counts.hits += samples
+        for counts in self.misses:
+            counts.misses += samples
+            for other in self.wrong:
+                counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + samples
+
+
+# Labels predicted and labels present, of those that are judged.
+_Pair = tuple[tuple[str, ...], tuple[str, ...]]
+
 
 class PrequentialMetrics:
     """Multi-label metrics of a stream, in memory that depends on the number of labels alone.
@@ -141,9 +156,10 @@ class PrequentialMetrics:
         self.labels: dict[str, LabelCounts] = defaultdict(LabelCounts)
         self.curve = LossCurve()
         # Wrong and judged labels of each sample in the window, and of all that `loss` covers.
-        self._window: deque[tuple[int, int]] = deque(maxlen=window or 0)
+        self._size = window
+        self._window: deque[tuple[int, int]] = deque()
         self._wrong = self._judged = 0
-        self._comparisons: dict[tuple[tuple[str, ...], tuple[str, ...]], _Comparison] = {}
+        self._comparisons: dict[_Pair, _Comparison] = {}
         # How many samples had so many hits, labels present, and labels predicted.
         self._sizes: Counter[tuple[int, int, int]] = Counter()
 
@@ -168,45 +184,43 @@ class PrequentialMetrics:
             time: Time of the annotation, in nanoseconds.
 
         """
-        pair = tuple(judged.among(predicted)), tuple(judged.among(present))
-        found = self._comparisons.get(pair)
-        if found is None:
-            found = self._compare(*pair, time)
-        for counts in found.false_alarms:
-            counts.false_alarms += 1
-        for counts in found.hits:
-            counts.hits += 1
-        for counts in found.misses:
-            counts.misses += 1
-            for other in found.wrong:
-                counts.mistaken_for[other] = counts.mistaken_for.get(other, 0) + 1
-        self._sizes[found.sizes] += 1
-        self._add_loss(len(found.misses) + len(found.wrong), judged.size)
+        self.add_block((predicted,), (present,), (judged,), (time,))
 
-    def _compare(self, predicted: tuple[str, ...], present: tuple[str, ...],
-                 time: int) -> _Comparison:
+    def add_block(self, predicted: Sequence[Iterable[str]], present: Sequence[Iterable[str]],
+                  judged: Sequence[JudgedLabels], times: Sequence[int]) -> None:
+        """Add samples in order, as `add` does; each argument has one entry per sample."""
+        pairs = [(tuple(one.among(said)), tuple(one.among(truth)))
+                 for said, truth, one, _ in zip(predicted, present, judged, times, strict=True)]
+        wrong = dict[_Pair, int]()
+        # Equal comparisons count together, in the order in which each came first.
+        for pair, count in Counter(pairs).items():
+            found = self._comparisons.get(pair)
+            if found is None:
+                place = pairs.index(pair)
+                found = self._compare(pair, self.samples + 1 + place, times[place])
+            found.add(count)
+            self._sizes[found.sizes] += count
+            wrong[pair] = len(found.misses) + len(found.wrong)
+        self._add_losses([wrong[pair] for pair in pairs], [one.size for one in judged])
+
+    def _compare(self, pair: _Pair, number: int, time: int) -> _Comparison:
         """Return what a prediction counts for, and remember it: in a stream many are equal."""
+        predicted, present = pair
         # Dictionaries are sets that keep their order, which makes the order of results certain.
         said, truth = dict.fromkeys(predicted), dict.fromkeys(present)
         wrong = [name for name in said if name not in truth]
         false_alarms = [self.labels[name] for name in wrong]
         for counts in (self.labels[name] for name in truth):
             if not counts.first_sample:
-                counts.first_sample, counts.first_time = self.samples + 1, time
+                counts.first_sample, counts.first_time = number, time
         hits = [self.labels[name] for name in truth if name in said]
         misses = [self.labels[name] for name in truth if name not in said]
         if len(self._comparisons) >= _REMEMBERED:
             self._comparisons.clear()
         found = _Comparison(false_alarms, hits, misses, wrong,
                             (len(hits), len(truth), len(said)))
-        self._comparisons[predicted, present] = found
+        self._comparisons[pair] = found
         return found
-
-    def add_block(self, predicted: Sequence[Iterable[str]], present: Sequence[Iterable[str]],
-                  judged: Sequence[JudgedLabels], times: Sequence[int]) -> None:
-        """Add samples, as `add` does; each argument has one entry per sample."""
-        for sample in zip(predicted, present, judged, times, strict=True):
-            self.add(*sample)
 
     def values(self) -> dict[str, float]:
         """Return the metrics of the whole stream by name; empty before the first sample.
@@ -237,14 +251,14 @@ class PrequentialMetrics:
             sums['f1'] += samples * (2 * hits / (present + predicted) if either else 1.0)
         return {name: total / self.samples for name, total in sums.items()}
 
-    def _add_loss(self, wrong: int, judged: int) -> None:
-        self.curve.add(wrong, judged)
-        window = self._window
-        if window.maxlen:
-            if len(window) == window.maxlen:
-                oldest_wrong, oldest_judged = window[0]
-                self._wrong -= oldest_wrong
-                self._judged -= oldest_judged
-            window.append((wrong, judged))
-        self._wrong += wrong
-        self._judged += judged
+    def _add_losses(self, wrong: list[int], judged: list[int]) -> None:
+        self.curve.add_block(wrong, judged)
+        self._wrong += sum(wrong)
+        self._judged += sum(judged)
+        if self._size is None:
+            return
+        self._window.extend(zip(wrong, judged, strict=True))
+        while len(self._window) > self._size:
+            oldest_wrong, oldest_judged = self._window.popleft()
+            self._wrong -= oldest_wrong
+            self._judged -= oldest_judged

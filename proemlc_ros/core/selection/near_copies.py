@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.layer.spreading import Places, spread_order
-from proemlc_ros.core.rows import Rows, is_sparse
+from proemlc_ros.core.rows import Rows, is_sparse, order_by_content
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.unlearning import order_by_content
 
 # Samples nearer than this share of the usual distance are copies. Neighbours of shuffled data are
 # rarely nearer than 0.3, frames of one scene rarely further than 0.1.
@@ -28,6 +27,9 @@ NEAR = 0.2
 _OPEN = 8
 # Share of samples that may be near their predecessors by chance: so few are no bursts.
 _BY_CHANCE = 0.01
+# How many times as often samples that come in bursts are near their predecessors as near others of
+# their labels; where these are mostly near each other, too, a part of them counts all the same.
+_LIKELIER, _MOST = 2.0, 0.45
 # Spread samples whose distances to each other are the usual ones.
 _USUAL_OF = 100
 
@@ -48,8 +50,9 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
     """Find the bursts in a stream of samples.
 
     A sample belongs to the burst of an earlier one that is near it, came shortly before and has
-    the same labels. Where only few are near their predecessors there are no bursts, or the order
-    of a shuffled table would decide on them. Sparse samples are each taken for themselves.
+    the same labels. Where only few are near their predecessors, or no more than the labels alone
+    explain, there are no bursts, or the order of a table, shuffled or sorted, would decide on
+    them. Sparse samples are each taken for themselves.
 
     Args:
         rows: samples, in the order in which they came.
@@ -61,8 +64,9 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
         return Bursts(np.arange(count), np.ones(count))
     scaled = Scaling.fit('standard', rows.shape[1], rows, 'float64').apply(
         rows.astype(np.float64, copy=False))
-    limit = (near * _usual_distance(scaled[order_by_content(rows)])) ** 2
-    if _near_predecessor(scaled, labels, limit) < max(2, _BY_CHANCE * count):
+    by_content = order_by_content(rows)
+    limit = (near * _usual_distance(scaled[by_content])) ** 2
+    if not _comes_in_bursts(scaled, labels, limit, by_content):
         return Bursts(np.arange(count), np.ones(count))
     leaders: list[int] = []
     sizes: list[int] = []
@@ -77,11 +81,29 @@ def find_bursts(rows: Rows, labels: Sequence[Hashable], near: float = NEAR) -> B
     return Bursts(np.array(leaders), np.array(sizes, dtype=np.float64))
 
 
-def _near_predecessor(scaled: Array, labels: Sequence[Hashable], limit: float) -> int:
-    """Return how many samples are near the one before and have its labels."""
-    steps = np.diff(scaled, axis=0)
-    near = np.flatnonzero(np.einsum('ij,ij->i', steps, steps) < limit)
-    return sum(labels[place] == labels[place + 1] for place in near.tolist())
+def _comes_in_bursts(scaled: Array, labels: Sequence[Hashable], limit: float,
+                     by_content: Places) -> bool:
+    """Tell whether samples are near their predecessors because of the order in which they came."""
+    count = len(scaled)
+    numbers: dict[Hashable, int] = {}
+    kinds = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    near, alike = _near_predecessor(scaled, kinds, limit)
+    # The same samples sorted by their labels; shuffled first, as by content copies are together.
+    mixed = by_content[np.random.default_rng(0).permutation(count)]
+    mixed = mixed[np.argsort(kinds[mixed], kind='stable')]
+    near_others, others = _near_predecessor(scaled[mixed], kinds[mixed], limit)
+    explained = np.minimum(near_others / np.maximum(others, 1), _MOST) * alike
+    excess = float(np.maximum(near - _LIKELIER * explained, 0.0).sum())
+    return excess >= max(2, _BY_CHANCE * count)
+
+
+def _near_predecessor(scaled: Array, kinds: Places, limit: float) -> tuple[Places, Places]:
+    """Return for each kind how many are near the one before, of the same kind; of how many."""
+    alike = kinds[1:] == kinds[:-1]
+    steps = np.diff(scaled, axis=0)[alike]
+    near = np.einsum('ij,ij->i', steps, steps) < limit
+    most, of_kind = int(kinds.max()) + 1, kinds[1:][alike]
+    return np.bincount(of_kind[near], minlength=most), np.bincount(of_kind, minlength=most)
 
 
 def _find(scaled: Array, labels: Sequence[Hashable], place: int, leaders: list[int],

@@ -24,13 +24,12 @@ from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.metrics.sets import Indicators
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import known_of_rows
-from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.rows import Rows, order_by_content
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer, point_of_layer
 from proemlc_ros.core.selection.near_copies import find_bursts
 from proemlc_ros.core.selection.result import Point, Selection
 from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
-from proemlc_ros.core.unlearning import order_by_content
 from proemlc_ros.errors import EmptyInputError
 
 # Settings that the owner of a model decides on; a renewal keeps them.
@@ -79,8 +78,9 @@ class RenewalPlan(NamedTuple):
         usual = float(known_of_rows(learner, hidden).mean())
         evidence = LeftOut(scores, targets, np.ones(len(scores)), np.full(len(scores), usual))
         counts = np.array(learner.labels.counts, dtype=np.int64)
+        # By all of them: a few hundred, as in a stream, are chance where losses are so near.
         learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts,
-                                           learner.layer.radial), learner.samples)
+                                           learner.layer.radial, len(scores)), learner.samples)
 
 
 def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options | None = None,

@@ -12,10 +12,9 @@ import numpy as np
 from proemlc_ros.core.layer.spreading import Places, spread_centres
 from proemlc_ros.core.metrics.sets import Indicators, indicators
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.rows import Rows, check_rows
+from proemlc_ros.core.rows import Rows, check_rows, order_by_content
 from proemlc_ros.core.selection.candidates import LabelledSamples, points_of
 from proemlc_ros.core.selection.result import Point, Selection
-from proemlc_ros.core.unlearning import order_by_content
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 
 _SCALE_LIMIT = 2.0 ** 64
+
+_Ridge = TypeVar('_Ridge', bound='ForgettingRidge')
 
 
 class ForgettingRidge(RecursiveRidge):
@@ -74,16 +77,15 @@ class ForgettingRidge(RecursiveRidge):
     def _smallest_prior(self) -> float:
         return float(self.prior.min())
 
-    def copy(self) -> ForgettingRidge:
+    def copy(self: _Ridge) -> _Ridge:
         """Return an independent copy."""
         twin = super().copy()
-        assert isinstance(twin, ForgettingRidge)
         twin.prior = self.prior.copy()
         return twin
 
     def _top_up_row(self) -> tuple[Array, int]:
         """Return a made-up row that adds to one entry of the ridge, and which entry."""
         place = self.steps % self.size
-        row = np.zeros(self.size, dtype=self.matrix.dtype)
+        row = np.zeros(self.size, dtype=self.dtype)
         row[place] = math.sqrt(self._top_up)
         return row, place

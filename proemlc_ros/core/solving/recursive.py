@@ -5,21 +5,20 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from proemlc_ros.core.solving.blas import Array, routines
+from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.inverse import InverseMatrix
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
-# Rank-one changes of M are collected and applied together: one pass over M for many samples.
-# A small M lies in the cache anyway, and is changed at once.
-PENDING = 16
-SMALL = 300
 # Rows in one Woodbury step.
 BLOCK = 64
 # hMh times the rounding unit; beyond it M would lose its positive definiteness to rounding.
 _LARGEST_LEVERAGE_ERROR = 1e-2
+
+_Ridge = TypeVar('_Ridge', bound='RecursiveRidge')
 
 
 class RowBlock(NamedTuple):
@@ -35,49 +34,22 @@ class RowBlock(NamedTuple):
         return diagonal ** 2 - 1.0
 
 
-class RecursiveRidge:
+class RecursiveRidge(InverseMatrix):
     """The recursion of eqs 8-9 and 20-21, for any number of outputs.
 
-    M is kept as (lower triangle of matrix - pending pending^T) * scale; beta has one column an
-    output and room to grow. Every change is in place.
+    beta has one column per output and room to grow. Every change is in place.
     """
 
     forgets = False
 
     def __init__(self, size: int, ridge: float, dtype: str = 'float64') -> None:
         """Start with M = I / ridge and one output of weight zero."""
-        self.size = size
-        self.ridge = ridge
-        self.scale = 1.0
-        self.matrix: Array = np.zeros((size, size), dtype=dtype, order='F')
-        if ridge > 0.0:
-            self.matrix.flat[::size + 1] = 1.0 / ridge
-        self.pending_store: Array = np.zeros((size, PENDING), dtype=dtype, order='F')
-        self.pending = 0
+        super().__init__(size, ridge, dtype)
         self._store: Array = np.zeros((size, 8), dtype=dtype, order='F')
         self.beta: Array = self._store[:, :1]
-        self._blas = routines(dtype)
         self._largest = _LARGEST_LEVERAGE_ERROR / float(np.finfo(dtype).eps)
 
     # ----- reading -----
-
-    def gain(self, hidden: Array) -> tuple[Array, float]:
-        """Return M h and the leverage h M h of a hidden row."""
-        product: Array = self._blas.symv(self.scale, self.matrix, hidden, lower=1)
-        if self.pending:
-            changes = self.pending_store[:, :self.pending]
-            share = self._blas.gemv(self.scale, changes, hidden, trans=1)
-            self._blas.gemv(-1.0, changes, share, beta=1.0, y=product, overwrite_y=1)
-        return product, float(hidden.dot(product))
-
-    def gains(self, hidden: Array) -> Array:
-        """Return M H^T (size, n) for hidden rows (n, size); Fortran order."""
-        products: Array = self._blas.symm(self.scale, self.matrix, hidden.T, lower=1)
-        if self.pending:
-            changes = self.pending_store[:, :self.pending]
-            share = self._blas.gemm(self.scale, changes, hidden.T, trans_a=1)
-            self._blas.gemm(-1.0, changes, share, beta=1.0, c=products, overwrite_c=1)
-        return products
 
     def outputs(self, hidden: Array) -> Array:
         """Return h beta of one hidden row."""
@@ -119,13 +91,7 @@ class RecursiveRidge:
 
     def _change(self, gain: Array, share: float, residual: Array) -> None:
         self._blas.ger(share, gain, residual, a=self.beta, overwrite_a=1)
-        if self.size < SMALL:
-            self._blas.syr(-share / self.scale, gain, lower=1, a=self.matrix, overwrite_a=1)
-            return
-        if self.pending == PENDING:
-            self.settle()
-        np.multiply(gain, math.sqrt(share / self.scale), out=self.pending_store[:, self.pending])
-        self.pending += 1
+        self._subtract(gain, share)
 
     def prepare_rows(self, hidden: Array, first: bool = False) -> RowBlock:
         """Return what learning a block of hidden rows (n, size) needs; changes nothing.
@@ -138,10 +104,9 @@ class RecursiveRidge:
             TooLargeError: when the rows would drown in rounding errors.
         """
         # I + H M H^T = L L^T, the matrix that eq. 20 inverts
-        if first:
-            spread = self.scale * float(self.matrix[0, 0])
-            products: Array = hidden.T * self.matrix.dtype.type(spread)
-            inner = self._blas.syrk(spread, hidden.T, trans=1, lower=1)
+        if first and self.ridge > 0.0:
+            products = self._spread(hidden.T)
+            inner = self._blas.syrk(self.scale / self.ridge, hidden.T, trans=1, lower=1)
         else:
             products = self.gains(hidden)
             inner = self._blas.gemm(1.0, hidden.T, products, trans_a=1)
@@ -166,9 +131,8 @@ class RecursiveRidge:
         whitened = blas.trsm(1.0, block.factor, residuals, lower=1, overwrite_b=1)
         changes = blas.trsm(1.0, block.factor, block.products, side=1, lower=1, trans_a=1,
                             overwrite_b=1)
-        self.settle()
         blas.gemm(1.0, changes, whitened, beta=1.0, c=self.beta, overwrite_c=1)
-        blas.syrk(-1.0 / self.scale, changes, beta=1.0, c=self.matrix, lower=1, overwrite_c=1)
+        self._subtract_rows(changes)
         # The rows of L^-1 E are the one-by-one residuals over the diagonal of L.
         sequential: Array = whitened * block.factor.diagonal()[:, np.newaxis]
         return sequential
@@ -231,13 +195,6 @@ class RecursiveRidge:
     def regain(self) -> None:
         """Take age() back, after rewind()."""
 
-    def settle(self) -> None:
-        """Apply the pending rank-one changes to M."""
-        if self.pending:
-            changes = self.pending_store[:, :self.pending]
-            self._blas.syrk(-1.0, changes, beta=1.0, c=self.matrix, lower=1, overwrite_c=1)
-            self.pending = 0
-
     # ----- outputs -----
 
     def add_output(self, column: Array | None = None) -> None:
@@ -253,7 +210,7 @@ class RecursiveRidge:
     def set_beta(self, beta: Array) -> None:
         """Take over weights (size, outputs); output 0 is the unnamed label."""
         outputs = beta.shape[1]
-        self._store = np.zeros((self.size, max(8, outputs)), dtype=self.matrix.dtype, order='F')
+        self._store = np.zeros((self.size, max(8, outputs)), dtype=self.dtype, order='F')
         self._store[:, :outputs] = beta
         self.beta = self._store[:, :outputs]
 
@@ -267,14 +224,11 @@ class RecursiveRidge:
     @property
     def memory_bytes(self) -> int:
         """The memory of the arrays."""
-        return self.matrix.nbytes + self.pending_store.nbytes + self._store.nbytes
+        return super().memory_bytes + self._store.nbytes
 
-    def copy(self) -> RecursiveRidge:
+    def copy(self: _Ridge) -> _Ridge:
         """Return an independent copy."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.matrix = self.matrix.copy(order='F')
-        twin.pending_store = self.pending_store.copy(order='F')
+        twin = super().copy()
         twin._store = self._store.copy(order='F')
         twin.beta = twin._store[:, :self.beta.shape[1]]
         return twin

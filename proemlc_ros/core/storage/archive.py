@@ -37,8 +37,11 @@ def write_archive(write: Callable[[zipfile.ZipFile], None]) -> bytes:
     with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_STORED) as archive:
         archive.comment = b' ' * _SEAL_LENGTH
         write(archive)
-    content = buffer.getvalue()[:-_SEAL_LENGTH]
-    return content + b'sha256=' + hashlib.sha256(content).hexdigest().encode()
+    # In place: to copy a large model would hold the interpreter for many milliseconds.
+    with buffer.getbuffer() as content:
+        content[-_SEAL_LENGTH:] = b'sha256=' + hashlib.sha256(
+            content[:-_SEAL_LENGTH]).hexdigest().encode()
+    return buffer.getvalue()
 
 
 @contextmanager

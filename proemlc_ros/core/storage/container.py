@@ -9,7 +9,6 @@ is parsed before the checksum fits; nothing is ever unpickled or unpacked.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -37,6 +36,8 @@ _HEADER = 'header.json'
 MAX_HEADER_BYTES = 64 << 20
 # An empty list takes 2 bytes of text and 64 of memory.
 MAX_HEADER_PARTS = 1 << 20
+# Bytes of an array that are copied at a time: other threads, which predict, come in between.
+_PART = 1 << 19
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -57,7 +58,12 @@ def write_array(archive: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any]
     """Add an array to the archive of a model file."""
     # A fixed date, so that equal models make equal files.
     with archive.open(zipfile.ZipInfo(f'{name}.npy'), 'w', force_zip64=True) as member:
-        np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+        np.lib.format.write_array_header_1_0(
+            member, np.lib.format.header_data_from_array_1_0(array))
+        fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+        flat = array.reshape(-1, order='F' if fortran else 'C').view(np.uint8)
+        for start in range(0, len(flat), _PART):
+            member.write(flat[start:start + _PART].data)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
@@ -70,7 +76,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
         header = _read_header(archive.read(_HEADER))
         _check_header(header)
         return header, {
-            member.filename.removesuffix('.npy'): read_array(archive.read(member))
+            member.filename.removesuffix('.npy'): read_array(archive, member)
             for member in archive.infolist() if member.filename != _HEADER}
 
 
@@ -133,13 +139,19 @@ def _check_header(header: Any) -> None:
                               f'reads up to {VERSION}; upgrade the package')
 
 
-def read_array(data: bytes) -> np.ndarray[Any, Any]:
-    """Return an array from .npy bytes; unlike NumPy's own, never allocates beyond them."""
-    stream = io.BytesIO(data)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise CorruptModelError('the model file has an array of an unknown kind')
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.str not in _DTYPES or math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
-        raise CorruptModelError(f'the model file has an array of {dtype} with shape {shape}')
-    values = np.frombuffer(data, dtype=dtype, offset=stream.tell())
-    return values.reshape(shape, order='F' if fortran else 'C').copy(order='K')
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """Return an array of an archive; unlike NumPy's own, never allocates beyond its bytes."""
+    with archive.open(member) as stream:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise CorruptModelError('the model file has an array of an unknown kind')
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        count = math.prod(shape)
+        if (dtype.str not in _DTYPES
+                or count * dtype.itemsize != member.file_size - stream.tell()):
+            raise CorruptModelError(f'the model file has an array of {dtype} with shape {shape}')
+        values = np.empty(count, dtype=dtype)
+        flat, start = values.view(np.uint8), 0
+        while part := stream.read(_PART):
+            flat[start:start + len(part)] = np.frombuffer(part, np.uint8)
+            start += len(part)
+    return values.reshape(shape, order='F' if fortran else 'C')

@@ -10,10 +10,9 @@ import numpy as np
 
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.solving.blas import lapack
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.inverse import PENDING
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
-from proemlc_ros.core.solving.recursive import PENDING
 from proemlc_ros.core.storage.checks import (
     check,
     check_array,
@@ -22,6 +21,7 @@ from proemlc_ros.core.storage.checks import (
     is_number,
 )
 from proemlc_ros.core.storage.container import Arrays
+from proemlc_ros.core.storage.triangles import pack_triangle, unpack_triangle
 
 # Weight of all samples together in a model that forgets; see solving/forgetting.py.
 _SCALES = 2.0 ** -128, 2.0 ** 65
@@ -32,9 +32,7 @@ _LARGEST_TOKEN = (1 << 32) - 1
 def dump_groups(groups: LabelGroups, arrays: Arrays) -> dict[str, Any]:
     """Return plain values of the groups; their arrays are added. Weights are in the table."""
     ridges = [group.ridge for group in groups]
-    pack_triangle = lapack('trttp', ridges[0].matrix.dtype)
-    arrays['groups.matrix'] = np.stack([pack_triangle(ridge.matrix, uplo='L')[0]
-                                        for ridge in ridges])
+    arrays['groups.matrix'] = np.stack([pack_triangle(ridge.matrix) for ridge in ridges])
     arrays['groups.pending'] = np.concatenate(
         [ridge.pending_store[:, :ridge.pending].T for ridge in ridges])
     if isinstance(ridges[0], ForgettingRidge):
@@ -49,12 +47,11 @@ def restore_groups(learner: Learner, header: dict[str, Any], arrays: Arrays) -> 
     """Make the groups again from what dump_groups() returned, for a learner with its weights."""
     table = learner.ridge
     groups = LabelGroups(table, learner.options.group_limit(table.size))
-    unpack_triangle = lapack('tpttr', table.matrix.dtype)
     start = 0
     restored = []
     for place, part in enumerate(header['parts']):
         ridge = table.copy()
-        ridge.matrix, _ = unpack_triangle(ridge.size, arrays['groups.matrix'][place], uplo='L')
+        unpack_triangle(arrays['groups.matrix'][place], ridge.matrix)
         ridge.pending, ridge.scale = part['pending'], part['scale']
         stop = start + ridge.pending
         ridge.pending_store[:, :ridge.pending] = arrays['groups.pending'][start:stop].T

@@ -93,7 +93,7 @@ def signature_of(data: bytes, key: bytes | None = None) -> Signature:
             return Signature.MISSING
         if key is None:
             return Signature.UNKNOWN
-        stored = read_array(archive.read(_PART)).tobytes()
+        stored = read_array(archive, archive.getinfo(_PART)).tobytes()
         fits = hmac.compare_digest(stored, _mac(archive, key))
         return Signature.VALID if fits else Signature.WRONG
 

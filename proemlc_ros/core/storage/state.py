@@ -17,12 +17,12 @@ from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.solving.blas import lapack
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
 from proemlc_ros.core.storage.decisions import dump_decisions, restore_decisions
 from proemlc_ros.core.storage.groups import dump_groups, restore_groups
+from proemlc_ros.core.storage.triangles import pack_triangle, unpack_triangle
 from proemlc_ros.core.storage.validation import check_model
 from proemlc_ros.errors import CorruptModelError, ModelFileError
 
@@ -71,8 +71,7 @@ def restore(header: dict[str, Any], arrays: Arrays, max_bytes: int = MAX_BYTES) 
 
 def _dump_learner(learner: Learner, arrays: Arrays) -> dict[str, Any]:
     ridge = learner.ridge
-    pack_triangle = lapack('trttp', ridge.matrix.dtype)
-    arrays['matrix'], _ = pack_triangle(ridge.matrix, uplo='L')
+    arrays['matrix'] = pack_triangle(ridge.matrix)
     arrays['pending'] = ridge.pending_store[:, :ridge.pending].copy(order='F')
     arrays['beta'] = ridge.beta.copy(order='F')
     arrays['last_sum'] = learner.last_sum.copy()
@@ -126,8 +125,7 @@ def _check_answers(learner: Learner) -> None:
 
 
 def _restore_ridge(ridge: RecursiveRidge, header: dict[str, Any], arrays: Arrays) -> None:
-    unpack_triangle = lapack('tpttr', ridge.matrix.dtype)
-    ridge.matrix, _ = unpack_triangle(ridge.size, arrays['matrix'], uplo='L')
+    unpack_triangle(arrays['matrix'], ridge.matrix)
     ridge.pending = arrays['pending'].shape[1]
     ridge.pending_store[:, :ridge.pending] = arrays['pending']
     ridge.set_beta(arrays['beta'])

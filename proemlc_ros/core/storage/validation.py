@@ -16,7 +16,7 @@ import numpy as np
 
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import check_rows
-from proemlc_ros.core.solving.recursive import PENDING
+from proemlc_ros.core.solving.inverse import PENDING
 from proemlc_ros.core.storage.checks import (
     check,
     check_array,

@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proemlc_ros.core.deciding import calibration, decision
-from proemlc_ros.core.deciding.calibration import Calibration
-from proemlc_ros.core.deciding.expected_f1 import best_set, best_sets, plain_sets
+from proemlc_ros.core.deciding.calibration import (
+    Calibration,
+    LeftOut,
+    fit_calibration,
+    plain_curves,
+)
+from proemlc_ros.core.deciding.expected_f1 import (
+    best_set,
+    best_sets,
+    plain_sets,
+    plain_tries,
+    try_tolerances,
+)
 
 compiled = pytest.importorskip('proemlc_ros.core.deciding._decisions')
 
@@ -89,3 +100,64 @@ def test_what_cannot_be_read_is_rejected():
             function(row)
     with pytest.raises(TypeError):
         compiled.best_set(row, 'none', False, 0.0)
+
+
+def left_out_of(samples, labels, seed):
+    """Return scores, some beyond the bins and some at their edges, and counts of the labels."""
+    random = np.random.default_rng(seed)
+    targets = random.choice([-1, -1, -1, 1, 0], (samples, labels)).astype(np.int8)
+    scores = 0.8 * targets + random.normal(size=targets.shape)
+    scores[random.random(targets.shape) < 0.1] = 0.05
+    counts = (targets > 0).sum(axis=0)
+    counts[:1] = 1
+    return LeftOut(scores, targets, random.random(samples) + 0.5, random.random(samples)), counts
+
+
+@pytest.mark.parametrize(('samples', 'labels'), [(1, 1), (7, 3), (60, 6), (384, 50)])
+def test_curves_are_the_plain_ones(samples, labels, monkeypatch):
+    evidence, counts = left_out_of(samples, labels, samples)
+    found = fit_calibration(evidence, counts)
+    (slopes, offsets, lacking), common = plain_curves(evidence, counts)
+    np.testing.assert_allclose(found.slopes, slopes, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.offsets, offsets, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.common, common, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found.uncontrasted, (lacking == 0.0) & (counts > 0))
+    monkeypatch.setattr(calibration, 'curves', None)
+    np.testing.assert_array_equal(fit_calibration(evidence, counts).slopes, slopes)
+
+
+@pytest.mark.parametrize('exclusive', [False, True])
+@pytest.mark.parametrize('labels', [1, 6, 60])
+def test_tolerances_do_what_they_plainly_do(exclusive, labels, monkeypatch):
+    random = np.random.default_rng(labels)
+    chances, shown = random.random((80, labels)) ** 0.4, random.random((80, labels)) < 0.3
+    chances[0] = 0.0
+    given = chances, shown, random.random(80), 0.3, exclusive, np.array([0.0, 0.05, 0.4])
+    found = try_tolerances(*given)
+    np.testing.assert_allclose(found, plain_tries(*given), rtol=1e-12)
+    monkeypatch.setattr('proemlc_ros.core.deciding.expected_f1.compiled', None)
+    np.testing.assert_allclose(found, try_tolerances(*given), rtol=1e-12)
+
+
+def test_what_curves_and_tolerances_cannot_read_is_rejected():
+    curves = pytest.importorskip('proemlc_ros.core.deciding._curves')
+    evidence, counts = left_out_of(5, 3, 0)
+    good = [evidence.scores, evidence.targets, evidence.weights, counts, np.empty((3, 3)),
+            (5.0, 0.5), (6.0, 6.0), (4.0, 2.0)]
+    curves.fit_curves(*good)
+    for place, bad in ((0, evidence.scores[:4]), (1, evidence.scores), (2, np.ones(4)),
+                       (3, counts[:2]), (3, counts.astype(np.int32)), (4, np.empty((2, 3)))):
+        with pytest.raises((ValueError, BufferError)):
+            curves.fit_curves(*good[:place], bad, *good[place + 1:])
+    for bad in ([5.0, 0.5], (5.0,), ('a', 'b')):
+        with pytest.raises(TypeError):
+            curves.fit_curves(*good[:5], bad, *good[6:])
+    tried = [np.ones((4, 2)), np.ones((4, 2), bool), np.ones(4), np.ones(3), np.empty((2, 3))]
+    compiled.try_tolerances(*tried, 0.5, True)
+    for place, bad in ((0, np.ones((3, 2))), (1, np.ones((4, 2))), (2, np.ones(3)),
+                       (3, np.ones(2)), (4, np.empty((3, 3)))):
+        with pytest.raises((ValueError, BufferError)):
+            compiled.try_tolerances(*tried[:place], bad, *tried[place + 1:], 0.5, True)
+    for function in (curves.fit_curves, compiled.try_tolerances):
+        with pytest.raises(TypeError):
+            function(tried[0])

@@ -99,6 +99,19 @@ def test_left_out_samples_tell_whether_doubtful_labels_are_worth_their_errors(
     assert most - 0.06 < tolerance < most
 
 
+def test_more_left_out_samples_tell_it_better():
+    random = np.random.default_rng(2)
+    shown = random.random((4000, 6)) < np.array([0.9, *[0.25] * 5])
+    # Every eighth sample shows all of them, and these are the ones that a stream would look at.
+    shown[::8] = True
+    evidence = LeftOut(np.where(random.random((4000, 6)) < 0.9, 0.0, np.where(shown, 0.4, -0.4)),
+                       np.where(shown, 1, -1).astype(np.int8), np.ones(4000), np.ones(4000))
+    few, all_of_them = (fit_decision('expected_f1', evidence, shown.sum(axis=0), tried=tried)
+                        for tried in (500, 4000))
+    assert few.tolerance < 0.01
+    assert all_of_them.tolerance > 0.1
+
+
 # ----- any order -----
 
 @pytest.mark.parametrize('rule', RULES)

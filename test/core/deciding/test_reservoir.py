@@ -66,3 +66,27 @@ def test_with_forgetting_recent_samples_come_first():
 def test_labels_that_came_later_are_absent_or_unknown():
     assert kept(1).targets_for(3).tolist() == [1, -1, -1]
     assert kept(1, complete=False).targets_for(3).tolist() == [1, 0, 0]
+
+
+def test_samples_added_together_are_kept_as_one_by_one():
+    checksums = RANDOM.integers(2 ** 32, size=60).tolist()
+    for parts in ([checksums[:8], checksums[8:15]], [checksums], [[7, 7, 8], [8, 9]],
+                  [checksums[:19], checksums[19:25], checksums[:30]]):
+        together, single = Reservoir(capacity=20), Reservoir(capacity=20)
+        for part in parts:
+            together.add_all([kept(checksum) for checksum in part])
+            for checksum in part:
+                single.add(kept(checksum))
+        assert content(together) == content(single)
+
+
+def test_a_sample_that_is_kept_is_counted_without_its_hidden_row():
+    reservoir = filled([7, 8])
+    said = kept(7).targets
+    assert reservoir.add_again(7, said, True) and content(reservoir)[0] == content(
+        filled([7, 8, 7]))[0]
+    assert not reservoir.add_again(7, -said, True) and not reservoir.add_again(7, said, False)
+    assert not reservoir.add_again(9, said, True) and not Reservoir().add_again(7, said, True)
+    # A label that came later is absent from it.
+    assert reservoir.add_again(7, np.array([1, -1], np.int8), True)
+    assert not Reservoir(forgetting=0.9).add_again(7, said, True)

@@ -8,10 +8,11 @@ from core_reference import samples
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from proemlc_ros.core.layer import make_layer, restore_layer
-from proemlc_ros.core.layer.laplacian import plain_differences
+from proemlc_ros.core.layer import differences, drawing_layer, make_layer, restore_layer
+from proemlc_ros.core.layer.differences import plain_differences
 from proemlc_ros.core.layer.neurons import FUNCTIONS
 from proemlc_ros.core.options import ACTIVATIONS, Options
+from proemlc_ros.core.steps import result_of
 
 X, _ = samples(60, width=9)
 SCALINGS = ('none', 'standard', 'minmax', 'l2')
@@ -194,3 +195,78 @@ def test_compiled_distances_reject_what_they_cannot_read():
     out.flags.writeable = False
     with pytest.raises((ValueError, BufferError)):
         compiled(rows, centres, out)
+
+
+@pytest.mark.parametrize(('count', 'width'), [(1, 1), (2, 8), (7, 31), (70, 20)])
+def test_compiled_differences_between_rows_are_the_plain_ones(count, width):
+    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+    rows = np.random.default_rng(0).normal(size=(count, width))
+    found, plain, direct = (np.full((count, count), 7.0) for _ in range(3))
+    for start in range(0, count, 3):
+        compiled.mutual_differences(rows, found, start, min(start + 3, count))
+        differences.plain_mutual_differences(rows, plain, start, min(start + 3, count))
+    compiled.absolute_differences(rows, rows, direct)
+    np.testing.assert_array_equal(found, direct)  # to the last bit
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize('width', [1, 2, 8, 23, 24, 25, 100])
+def test_compiled_differences_to_moved_values_are_the_plain_ones(width):
+    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+    random = np.random.default_rng(0)
+    rows, weights = random.normal(size=(5, width)), random.random(width)
+    twice = np.concatenate((rows, rows), axis=1)
+    found, plain = np.empty((24, 5)), np.empty((24, 5))
+    compiled.shifted_differences(twice, weights[np.newaxis], found)
+    differences.plain_shifted_differences(twice, weights, plain)
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize('scaling', ['none', 'standard', 'minmax', 'l2'])
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+def test_one_sample_has_the_row_that_it_has_among_others(scaling, dtype):
+    rows = X.astype(dtype)
+    layer = make_layer(options(activation='laplacian', scaling=scaling, bias=True, dtype=dtype),
+                       9, rows)
+    np.testing.assert_array_equal([layer.row(row) for row in rows], layer.rows(rows))
+
+
+@pytest.mark.parametrize('dtype', ['float64', 'float32'])
+@pytest.mark.parametrize('activation', ['laplacian', 'rbf'])
+def test_rows_known_from_drawing_a_layer_are_its_own(activation, dtype):
+    rows = X.astype(dtype)
+    settings = options(activation=activation, hidden_size=len(X), dtype=dtype)
+    layer = result_of(drawing_layer(settings, 9, rows))
+    assert layer.same_as(make_layer(settings, 9, rows))
+    drawn = layer.drawn_rows(slice(3, 50))
+    assert (drawn is not None) == (activation == 'laplacian')
+    if drawn is not None:
+        np.testing.assert_array_equal(drawn, layer.rows(rows[3:50]))
+    assert layer.drawn_rows(slice(50, 61)) is None
+    layer.forget_drawn()
+    assert layer.drawn_rows(slice(0, 1)) is None
+    smaller = result_of(drawing_layer(options(activation=activation), 9, rows.astype('float64')))
+    assert smaller.drawn_rows(slice(0, 1)) is None
+
+
+def test_other_compiled_differences_reject_what_they_cannot_read():
+    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+    rows, vector = np.ones((4, 6)), np.ones(6)
+    bad = [(compiled.mutual_differences, (rows, np.empty((4, 3)), 0, 4)),
+           (compiled.mutual_differences, (rows, np.empty((4, 4)), 0, 5)),
+           (compiled.mutual_differences, (rows, np.empty((4, 4)), -1, 4)),
+           (compiled.mutual_differences, (vector, np.empty((4, 4)), 0, 4)),
+           (compiled.shifted_differences, (rows, np.ones((1, 4)), np.empty((2, 4)))),
+           (compiled.shifted_differences, (rows[:, :5].copy(), np.ones((1, 2)), np.empty((2, 4)))),
+           (compiled.shifted_differences, (rows, np.ones((1, 3)), np.empty((2, 3)))),
+           (compiled.negative_answers, (vector, vector, vector, rows, 1.0, np.empty(3))),
+           (compiled.negative_answers, (vector[:5], vector, vector, rows, 1.0, np.empty(4))),
+           (compiled.negative_answers, (vector, vector, rows, rows, 1.0, np.empty(4))),
+           (compiled.negative_answers, (vector, vector, vector, vector, 1.0, np.empty(4)))]
+    for function, arguments in bad:
+        with pytest.raises((ValueError, BufferError)):
+            function(*arguments)
+        with pytest.raises(TypeError):
+            function(rows)
+    with pytest.raises(TypeError):
+        compiled.negative_answers(vector, vector, vector, rows, 'wide', np.empty(4))

@@ -92,6 +92,21 @@ def test_a_label_whose_samples_were_all_undone_stays_known():
     assert model.labels == ['cup', 'ghost']
 
 
+@pytest.mark.parametrize('count', [1, 5, 30, 63])
+@pytest.mark.parametrize('settings', [{}, {'warmup': 200}, {'direct_links': True},
+                                      {'activation': 'relu', 'scaling': 'standard'}])
+def test_new_labels_are_named_beside_one_whose_samples_were_all_undone(count, settings):
+    model = warming(**settings)
+    for x, annotation in zip(X[:count], ANNOTATIONS[:count]):
+        model.learn(x, annotation)
+    assert model.learn(X[count], ['ghost']) == ('ghost',)
+    model.unlearn(X[count], ['ghost'])
+    for number in range(20):
+        assert model.learn(X[count + number], [f'new {number}']) == (f'new {number}',)
+        assert model.learn(X[count + number], [f'new {number}']) == ()
+    assert 'ghost' in model.labels
+
+
 def test_renaming_and_removing_reach_the_kept_samples():
     model = warming(labels=['first', 'second'])
     model.learn(X[:20], [('cup', 'first')] * 20)

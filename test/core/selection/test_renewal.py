@@ -159,6 +159,26 @@ def test_copies_that_come_together_are_one_burst():
     assert len(find_bursts(late, ['same'] * 31).places) >= 30
 
 
+def test_alike_samples_of_a_sorted_table_are_no_bursts():
+    """Eight kinds of each thing: those of one kind are near each other, in whatever order."""
+    random = np.random.default_rng(3)
+    kinds = random.normal(size=(6, 8, 40))
+    labels = np.repeat(np.arange(6), 50)
+    X = kinds[labels, random.integers(0, 8, size=300)] + 0.01 * random.normal(size=(300, 40))
+    for order in (np.arange(300), random.permutation(300)):
+        assert len(find_bursts(X[order], labels[order].tolist()).places) == 300
+    # Shown one after the other, each kind is a burst.
+    together = np.repeat(np.arange(300), 3)
+    assert len(find_bursts(X[together], labels[together].tolist()).places) < 320
+
+
+def test_one_burst_of_each_label_is_one():
+    """Where all samples of a label are near each other, its order tells nothing."""
+    X = np.random.default_rng(3).normal(size=(20, 40)).repeat(30, axis=0)
+    X = X + 0.01 * np.random.default_rng(4).normal(size=X.shape)
+    assert len(find_bursts(X, np.repeat(np.arange(20), 30).tolist()).places) == 20
+
+
 def test_a_burst_is_left_out_as_a_whole():
     X, Y = make_samples(40, 0.35)
     sizes = np.random.default_rng(1).integers(1, 5, size=40)

@@ -5,19 +5,22 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.core.solving import recursive
+from proemlc_ros.core.solving import inverse
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
-from proemlc_ros.core.solving.recursive import PENDING, RecursiveRidge
+from proemlc_ros.core.solving.inverse import FIRST, PENDING
+from proemlc_ros.core.solving.recursive import RecursiveRidge
 from proemlc_ros.errors import DefinitenessError, TooLargeError
 
 RANDOM = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True, params=[0, 300], ids=['changes pending', 'changes at once'])
+@pytest.fixture(autouse=True, params=[(0, PENDING), (0, FIRST), (300, FIRST)],
+                ids=['changes pending', 'first changes pending', 'changes at once'])
 def small(request, monkeypatch):
-    """Try both ways to change M, whatever its size."""
-    monkeypatch.setattr(recursive, 'SMALL', request.param)
-    return request.param > 0
+    """Try all ways to change M, whatever its size."""
+    for name, value in zip(('SMALL', 'FIRST'), request.param):
+        monkeypatch.setattr(inverse, name, value)
+    return request.param[0] > 0
 
 
 def learn(ridge, h, y):
@@ -181,3 +184,22 @@ def test_float32_stays_float32():
     assert ridge.matrix.dtype == ridge.beta.dtype == np.float32
     A = H.astype(float).T @ H + np.eye(4)
     np.testing.assert_allclose(full(ridge), np.linalg.inv(A), atol=1e-5)
+
+
+@pytest.mark.parametrize('count', [1, PENDING, PENDING + 1, 40, FIRST, FIRST + 1, 2 * FIRST])
+@pytest.mark.parametrize('rows', [1, 7])
+def test_when_m_is_written_out_makes_no_difference(count, rows):
+    H, Y = RANDOM.normal(size=(count, 30)), RANDOM.normal(size=(count, 1))
+    kept, written = RecursiveRidge(30, 0.5), RecursiveRidge(30, 0.5)
+    for place in range(0, count, rows):
+        block = H[place:place + rows], Y[place:place + rows]
+        for ridge in (kept, written):
+            if rows == 1:
+                learn(ridge, block[0][0], block[1][0])
+            else:
+                ridge.update_rows(block[0], ridge.prepare_rows(block[0], place == 0), block[1])
+        assert written.matrix.shape == (30, 30) and written.pending <= PENDING
+        np.testing.assert_allclose(kept.diagonal(np.arange(30)), full(kept).diagonal(), atol=1e-12)
+    np.testing.assert_allclose(full(kept.copy()), full(written), atol=1e-11)
+    np.testing.assert_allclose(kept.gains(H), written.gains(H), atol=1e-11)
+    np.testing.assert_allclose(kept.beta, written.beta, atol=1e-11)
