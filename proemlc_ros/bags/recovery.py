@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.entry_proof import Row
+from proemlc_ros.bags.journal.entry_proof import Row
 from proemlc_ros.bags.mcap_recovery import mcap_is_damaged, recover_mcap
 from proemlc_ros.bags.sqlite_file import is_sound
 from proemlc_ros.errors import BagError

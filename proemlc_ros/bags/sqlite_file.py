@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 
-from proemlc_ros.bags.entry_proof import EntryRecord, Row, merged
+from proemlc_ros.bags.journal.entry_proof import EntryRecord, Row, merged
 from proemlc_ros.bags.metadata import VERSION, BagTopic, FileSummary
 from proemlc_ros.files import sync_folder
 

@@ -12,6 +12,8 @@ from proemlc_ros.regions import SAME, WHOLE, Region, overlap
 from proemlc_ros.stamps import NANOSECONDS
 
 Box = tuple[float, float, float, float]
+# Regions of one picture that are kept beyond the capacity, so that they stay together.
+MOST_REGIONS = 1000
 
 
 @dataclass(slots=True)
@@ -143,9 +145,12 @@ class VectorBuffer:
         self.bytes += vector.data.nbytes
         while self._count > self.rules.capacity or (
                 self.bytes > self.rules.max_bytes and self._count > 1):
-            if len(self._stamps) == 1:
+            if len(self._stamps) > 1:
+                self._drop(self._stamps.pop(0))
+            elif self._count > MOST_REGIONS or self.bytes > self.rules.max_bytes:
+                self._drop_region(self._stamps[0])
+            else:
                 break  # All of one picture: they stay together.
-            self._drop(self._stamps.pop(0))
 
     def _replace(self, vector: StampedVector) -> StampedVector | None:
         """Put a vector in its place; return the one that was there."""
@@ -163,6 +168,15 @@ class VectorBuffer:
         known = regions.get(vector.region.box)
         regions[vector.region.box] = vector
         return known
+
+    def _drop_region(self, stamp: int) -> None:
+        """Forget the oldest region of a picture, or the whole picture where it has none."""
+        regions = self._by_region.get(stamp)
+        dropped = regions.pop(next(iter(regions))) if regions else self.by_stamp.pop(stamp)
+        if not regions:
+            self._by_region.pop(stamp, None)
+        self.bytes -= dropped.data.nbytes
+        self._count -= 1
 
     def _drop(self, stamp: int) -> None:
         whole = self.by_stamp.pop(stamp, None)

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.model_changes import ModelChanges
 from proemlc_ros.classifier.queries import QueryPolicy
@@ -33,13 +33,16 @@ from proemlc_ros.classifier.statistics import Statistics
 from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
 from proemlc_ros.classifier.validation import (
     LONGEST_EXTRACTOR,
+    LONGEST_TOPIC,
     RateLimit,
+    validate_region,
     validate_sizes,
     validate_text,
     validate_vector,
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
+from proemlc_ros.regions import WHOLE
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
@@ -101,6 +104,11 @@ class Classifier(ModelChanges):
             width = newest.data.size  # Until something is learnt, the first vector decides.
         if vector.extractor != model.extractor:  # An older model's own may be long.
             validate_text(vector.extractor, 'extractor', LONGEST_EXTRACTOR)
+        if vector.source_topic and (newest is None
+                                    or vector.source_topic != newest.source_topic):
+            validate_text(vector.source_topic, 'source_topic', LONGEST_TOPIC)
+        if vector.region != WHOLE:
+            validate_region(vector.region)
         validate_vector(vector.data, vector.extractor, width, model.extractor, durable.limits)
         return model.classify(vector.data)
 

@@ -12,7 +12,7 @@ from proemlc_ros.classifier.records import Event, EventKind, ModelChange
 from proemlc_ros.foreign_text import shown, shown_names
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.durability.durable_model import DurableModel
     from proemlc_ros.classifier.threads import LearningThread
 
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from proemlc_ros.classifier.records import WHOLE, Annotation, Picture, Region
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.durability.durable_model import DurableModel
 
 # Nanoseconds by which the stamps of a picture and of a feature vector made from it may differ.
 _TOLERANCE = 5_000_000
 # Annotations that may wait for their pictures.
 _MOST_EXPECTED = 200
+# Pictures of each kind that are kept, however few bytes they have.
+_MOST_KEPT = 1000
 
 
 class CameraPictureSource(Protocol):
@@ -62,6 +64,9 @@ class PictureBuffer:
         self._fresh_bytes = self._small_bytes = 0
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        return len(self._fresh) + len(self._small)
+
     def add(self, stamp: int, source: CameraPictureSource) -> list[tuple[int, Picture]]:
         """Keep a picture.
 
@@ -74,7 +79,8 @@ class PictureBuffer:
             self._fresh_bytes += source.nbytes
             expected = self._expected.pop(stamp, [])
             old = []
-            while self._fresh_bytes > self.max_bytes // 2 and len(self._fresh) > 1:
+            while (self._fresh_bytes > self.max_bytes // 2 and len(self._fresh) > 1
+                   or len(self._fresh) > _MOST_KEPT):
                 old.append(self._fresh.popitem(last=False))
                 self._fresh_bytes -= old[-1][1].nbytes
         for old_stamp, old_source in old:  # Outside the lock: it takes a millisecond.
@@ -103,8 +109,9 @@ class PictureBuffer:
         if annotation in self._missed:
             self._missed.discard(annotation)
             with self._lock:
-                self._expected.setdefault(annotation.stamp, []).append(
-                    ExpectedPicture(number, annotation.region))
+                waiting = self._expected.setdefault(annotation.stamp, [])
+                waiting.append(ExpectedPicture(number, annotation.region))
+                del waiting[:-_MOST_EXPECTED]
                 while len(self._expected) > _MOST_EXPECTED:
                     self._expected.popitem(last=False)
 
@@ -123,7 +130,7 @@ class PictureBuffer:
         with self._lock:
             self._small[stamp] = picture
             self._small_bytes += len(picture.data)
-            while self._small_bytes > self.max_bytes // 2:
+            while self._small_bytes > self.max_bytes // 2 or len(self._small) > _MOST_KEPT:
                 self._small_bytes -= len(self._small.popitem(last=False)[1].data)
 
     def _made(self, source: CameraPictureSource, region: Region) -> Picture | None:

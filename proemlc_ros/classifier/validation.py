@@ -8,6 +8,7 @@ learns it; everything behind trusts them. The replay of a bag applies the same r
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -24,10 +25,13 @@ from proemlc_ros.errors import (
     VectorRejectedError,
 )
 from proemlc_ros.foreign_text import shown
+from proemlc_ros.regions import WHOLE, Region
 
 # Characters.
 LONGEST_EXTRACTOR = 200
 LONGEST_ANNOTATOR = 100
+LONGEST_REGION_ID = 200
+LONGEST_TOPIC = 256
 
 
 @dataclass(slots=True)
@@ -98,6 +102,24 @@ def validate_text(text: str, what: str, max_length: int) -> None:
         raise TextRejectedError(f'bad_{what}', str(error)) from error
 
 
+def validate_region(region: Region) -> None:
+    """Reject a region that is no box of a picture.
+
+    Raises:
+        TextRejectedError: its id is too long or has characters that do not show.
+        VectorRejectedError: its centre or size is not finite, or its size below 0.
+    """
+    if not (math.isfinite(sum(region.box)) and region.size_x >= 0.0 and region.size_y >= 0.0):
+        raise VectorRejectedError(
+            'bad_region', f'centre and size of the region are {shown(str(region.box))}; they must '
+            'be finite, the size not below 0')
+    if region.id:
+        try:
+            validate_text(region.id, 'region', LONGEST_REGION_ID)
+        except TextRejectedError as error:
+            raise TextRejectedError('bad_region', f'the id of the region: {error}') from error
+
+
 def validate_sizes(annotation: Annotation, known: Callable[[], Collection[str]],
                    limits: Limits) -> None:
     """Reject an annotation too large to be held; the rest is validated before it is learnt.
@@ -108,10 +130,14 @@ def validate_sizes(annotation: Annotation, known: Callable[[], Collection[str]],
         limits: bounds.
 
     Raises:
-        TextRejectedError: the annotator's name is too long or has characters that do not show.
-        VectorRejectedError: its features are more than any vector may have.
+        TextRejectedError: the annotator's name, or the id of its region, is too long or has
+            characters that do not show.
+        VectorRejectedError: its features are more than any vector may have, or its region is no
+            box.
         LabelRejectedError: a new name is too long, or there are too many names.
     """
+    if annotation.region != WHOLE:
+        validate_region(annotation.region)
     if annotation.annotator:
         validate_text(annotation.annotator, 'annotator', LONGEST_ANNOTATOR)
     if annotation.features is not None and annotation.features.size > limits.max_width:

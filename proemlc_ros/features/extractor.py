@@ -59,6 +59,27 @@ class Extractor(ABC):
         """
         return [self(sample) for sample in samples]
 
+    def prepared(self, sample: Any) -> Any:
+        """Return what `finished` takes: the part of the work that other samples do not affect.
+
+        It may be done beside the sample before it, in another thread. Most extractors do nothing
+        here.
+
+        Raises:
+            BadSensorDataError: no features can be extracted from the sample.
+
+        """
+        return sample
+
+    def finished(self, prepared: Any) -> Vector:
+        """Return the features of a prepared sample: together the same as calling the extractor.
+
+        Raises:
+            BadSensorDataError: no features can be extracted from the sample.
+
+        """
+        return self(prepared)
+
     def observe(self, sample: Any) -> None:
         """Take a sample whose own vector is not needed, for the vectors after it."""
         return  # most extractors keep no samples

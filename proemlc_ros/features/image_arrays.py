@@ -46,6 +46,13 @@ FORMATS = {
 }
 
 
+# Pixels of a compressed image, which may have a thousand times the size of its bytes: 8192 x 8192.
+MOST_PIXELS = 2**26
+# Kinds of JPEG segments that name the size of the image, and those without a length.
+_JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = {0x01, *range(0xD0, 0xD9)}
+
+
 def image_array(message: Any) -> NDArray[Any]:
     """Return the pixels of a sensor_msgs/Image, as (rows, columns) or RGB (rows, columns, 3).
 
@@ -106,6 +113,7 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
             'and lacks its end')
     if known is FORMATS['png']:
         check_png_chunks(data)
+    check_pixel_count(data)
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
@@ -117,6 +125,44 @@ def compressed_image_array(message: Any) -> NDArray[Any]:
         return pixels
     swap = cv2.COLOR_BGR2RGB if pixels.shape[2] == 3 else cv2.COLOR_BGRA2RGB
     return cv2.cvtColor(pixels, swap)
+
+
+def check_pixel_count(data: bytes) -> None:
+    """Check by its header that a PNG or JPEG has no more pixels than it may.
+
+    Raises:
+        BadSensorDataError: undecodable_image.
+
+    """
+    width, height = (png_size(data) if data.startswith(FORMATS['png'][0])
+                     else jpeg_size(data) if data.startswith(FORMATS['jpeg'][0]) else (0, 0))
+    if width * height > MOST_PIXELS:
+        raise BadSensorDataError(
+            'undecodable_image', f'the compressed image has {width} x {height} pixels, more than '
+            f'{MOST_PIXELS} in all')
+
+
+def png_size(data: bytes) -> tuple[int, int]:
+    """Return width and height of a PNG, by its first chunk."""
+    return int.from_bytes(data[16:20], 'big'), int.from_bytes(data[20:24], 'big')
+
+
+def jpeg_size(data: bytes) -> tuple[int, int]:
+    """Return the largest width and height that a segment of a JPEG names; 0, 0: none does."""
+    found, position = (0, 0), 2
+    while position + 9 <= len(data):
+        kind = data[position + 1]
+        if data[position] != 0xFF or kind == 0xDA:
+            break  # No segment, or the pixels begin.
+        if kind == 0xFF or kind in _JPEG_BARE:
+            position += 1 if kind == 0xFF else 2
+            continue
+        if kind in _JPEG_FRAMES:
+            height, width = (int.from_bytes(data[position + at:position + at + 2], 'big')
+                             for at in (5, 7))
+            found = max(found, (width, height), key=lambda size: size[0] * size[1])
+        position += 2 + int.from_bytes(data[position + 2:position + 4], 'big')
+    return found
 
 
 def check_png_chunks(data: bytes) -> None:

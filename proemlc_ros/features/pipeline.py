@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,9 +14,9 @@ import numpy as np
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Extractor, Vector
-from proemlc_ros.features.pipeline_regions import PipelineRegions
-from proemlc_ros.features.region_sources import SensorRegions
-from proemlc_ros.features.region_vectors import RegionVector
+from proemlc_ros.features.regions.pipeline_regions import PipelineRegions
+from proemlc_ros.features.regions.region_sources import SensorRegions
+from proemlc_ros.features.regions.region_vectors import RegionVector
 from proemlc_ros.features.sensor_arrays import sample_of
 from proemlc_ros.features.streams import StampJoiner, Throttle
 from proemlc_ros.regions import WHOLE, Region
@@ -50,10 +50,33 @@ class FeatureSample:
     """Vectors made of the same picture; 0: one of the whole."""
 
 
+@dataclass(frozen=True)
+class PreparedMessage:
+    """A message on its way through a pipeline.
+
+    Args:
+        index: of its sensor.
+        stamp: nanoseconds.
+        message: as it came.
+        wanted: whether the limit of the rate lets it pass.
+        sample: what the extractor goes on with.
+        error: why there is no sample.
+    """
+
+    index: int
+    stamp: int
+    message: Any
+    wanted: bool
+    sample: Any = None
+    error: BadSensorDataError | None = None
+
+
 class FeaturePipeline:
     """Extracts features, limits their rate and joins them; counts the rejected messages.
 
-    The first sensor leads: its stamps are the vectors' stamps.
+    The first sensor leads: its stamps are the vectors' stamps. `push` does all of the work for a
+    message; `prepare` and `finish` are its halves, for two threads: messages are to be finished in
+    the order in which they were prepared, and nothing else is to be called beside `finish`.
     """
 
     def __init__(
@@ -105,24 +128,54 @@ class FeaturePipeline:
             BadSensorDataError: the message cannot be used; it is counted as rejected.
 
         """
+        return self.finish(self.prepare(name, message, arrival))
+
+    def prepare(self, name: str, message: Any, arrival: int | None = None) -> PreparedMessage:
+        """Do what can be done for a message before those ahead of it are finished.
+
+        Args:
+            name: of the sensor.
+            message: of the sensor's message_type.
+            arrival: nanoseconds; stands in for a stamp of zero.
+
+        """
         index = self._index[name]
-        sensor = self.sensors[index]
         self.received[name] += 1
         stamp = stamp_of(message.header) or arrival or 0
         wanted = self._limits[index].allows(stamp)
-        vectors: Sequence[RegionVector] | None
+        sample, error = None, None
+        if self.sensors[index].regions is None:  # else the regions are prepared, once known
+            try:
+                sample = prepared_sample(self.sensors[index], message, wanted)
+            except BadSensorDataError as raised:
+                error = raised
+        return PreparedMessage(index, stamp, message, wanted, sample, error)
+
+    def finish(self, prepared: PreparedMessage) -> list[FeatureSample]:
+        """Return the vectors that are complete with a prepared message.
+
+        Raises:
+            BadSensorDataError: the message cannot be used; it is counted as rejected.
+
+        """
+        sensor = self.sensors[prepared.index]
+        message, stamp, wanted = prepared.message, prepared.stamp, prepared.wanted
         try:
             waited = self.regions.remember(sensor, message, stamp, wanted)
-            if sensor.regions is None:
-                vector = self._vector(sensor, message, wanted)
-                vectors = None if vector is None else [RegionVector(vector)]
-            else:
-                vectors = self.regions.of_picture(sensor, message, stamp, waited) if (
-                    wanted) else None
+            if prepared.error is not None:
+                raise prepared.error
+            if not wanted:
+                if sensor.regions is None:
+                    guarded(sensor.extractor, sensor.extractor.observe, prepared.sample)
+                return []
+            vectors = (
+                [RegionVector(finished_vector(sensor.extractor, prepared.sample))]
+                if sensor.regions is None
+                else self.regions.of_picture(sensor, message, stamp, waited))
         except BadSensorDataError as error:
-            self.rejected[name, error.cause] += 1
+            self.rejected[sensor.name, error.cause] += 1
             raise
-        return [] if vectors is None else self._join(index, stamp, message, vectors)
+        return [] if vectors is None else self._join(prepared.index, stamp, message, vectors)
 
     def push_regions(self, message: Any, drawn: bool = False) -> list[FeatureSample]:
         """Take regions of a picture, and return the vectors that are complete now.
@@ -168,20 +221,45 @@ class FeaturePipeline:
             for region in [next((one.region for one in row if not one.region.is_whole), WHOLE)]
         ]
 
-    def _vector(self, sensor: Sensor, message: Any, wanted: bool) -> Vector | None:
-        extractor = sensor.extractor
-        try:
-            sample = sample_of(message, sensor.message_type)
-            if not wanted:
-                extractor.observe(sample)
-                return None
-            vector = extractor(sample)
-        except BadSensorDataError:
-            raise
-        except Exception as error:  # a message must never stop the robot, whatever is in it
-            raise BadSensorDataError(
-                'extractor_failed', f'{extractor.name} failed: {error!r}') from error
-        if not np.isfinite(vector).all():
-            raise BadSensorDataError(
-                'not_finite', f'{extractor.name} gave values that are not finite')
-        return vector
+
+def prepared_sample(sensor: Sensor, message: Any, wanted: bool) -> Any:
+    """Return what the extractor of a sensor goes on with; where no vector is wanted, the sample.
+
+    Raises:
+        BadSensorDataError: the message cannot be used.
+
+    """
+    def prepare(message: Any) -> Any:
+        sample = sample_of(message, sensor.message_type)
+        return sensor.extractor.prepared(sample) if wanted else sample
+    return guarded(sensor.extractor, prepare, message)
+
+
+def finished_vector(extractor: Extractor, prepared: Any) -> Vector:
+    """Return the vector of a prepared sample.
+
+    Raises:
+        BadSensorDataError: the extractor failed, or gave values that are not finite.
+
+    """
+    vector: Vector = guarded(extractor, extractor.finished, prepared)
+    if not np.isfinite(vector).all():
+        raise BadSensorDataError(
+            'not_finite', f'{extractor.name} gave values that are not finite')
+    return vector
+
+
+def guarded(extractor: Extractor, work: Callable[[Any], Any], sample: Any) -> Any:
+    """Return the result of work on a sample; a message must never stop the robot.
+
+    Raises:
+        BadSensorDataError: it failed, whatever the reason.
+
+    """
+    try:
+        return work(sample)
+    except BadSensorDataError:
+        raise
+    except Exception as error:
+        raise BadSensorDataError(
+            'extractor_failed', f'{extractor.name} failed: {error!r}') from error

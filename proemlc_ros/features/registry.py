@@ -9,14 +9,14 @@ from dataclasses import Field, fields
 from typing import Any
 
 from proemlc_ros.errors import ExtractorError
-from proemlc_ros.features.cloud_histogram import CloudHistogram
-from proemlc_ros.features.colour import ColourHistogram, ColourMoments
 from proemlc_ros.features.extractor import Extractor
-from proemlc_ros.features.gradient_histogram import GradientHistogram
-from proemlc_ros.features.image_extractor import ImageExtractor
-from proemlc_ros.features.laser_profile import LaserProfile
-from proemlc_ros.features.motion_window import ImuWindow, JointWindow
-from proemlc_ros.features.onnx_embedding import OnnxEmbedding
+from proemlc_ros.features.extractors.cloud_histogram import CloudHistogram
+from proemlc_ros.features.extractors.colour import ColourHistogram, ColourMoments
+from proemlc_ros.features.extractors.gradient_histogram import GradientHistogram
+from proemlc_ros.features.extractors.image_extractor import ImageExtractor
+from proemlc_ros.features.extractors.laser_profile import LaserProfile
+from proemlc_ros.features.extractors.motion_window import ImuWindow, JointWindow
+from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding
 
 EXTRACTORS: dict[str, type[Extractor]] = {
     extractor.kind: extractor

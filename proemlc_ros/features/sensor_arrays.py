@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError
+from proemlc_ros.features.extractors.laser_profile import LaserBeams
+from proemlc_ros.features.extractors.motion_window import JOINT_FIELDS, MotionSample
 from proemlc_ros.features.image_arrays import byte_rows, compressed_image_array, image_array
-from proemlc_ros.features.laser_profile import LaserBeams
-from proemlc_ros.features.motion_window import JOINT_FIELDS, MotionSample
 from proemlc_ros.stamps import stamp_of
 
 # sensor_msgs/PointField: INT8 = 1 ... FLOAT64 = 8.

@@ -10,7 +10,7 @@ from typing import Any
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.automatic import AUTO, resolved
 from proemlc_ros.features.pipeline import FeaturePipeline, Sensor
-from proemlc_ros.features.region_sources import REGION_SETTINGS, sensor_regions
+from proemlc_ros.features.regions.region_sources import REGION_SETTINGS, sensor_regions
 from proemlc_ros.features.registry import (
     EXTRACTORS,
     extractor_parameters,

@@ -18,8 +18,8 @@ from sensor_msgs.msg import CompressedImage, Image
 
 from proemlc_ros.conversions import region_of
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.drawing import Caption, drawn
 from proemlc_ros.features.pipeline import Sensor
+from proemlc_ros.features.regions.drawing import Caption, drawn
 from proemlc_ros.features.sensor_arrays import sample_of
 from proemlc_ros.msg import Prediction
 from proemlc_ros.stamps import stamp_of

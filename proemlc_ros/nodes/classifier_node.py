@@ -17,18 +17,18 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.resume import ResumeReport
+from proemlc_ros.classifier.durability.resume import ResumeReport
 from proemlc_ros.errors import ProEMLCError, text_of
 from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.nodes import process
-from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
-from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
-from proemlc_ros.nodes.classifier_pictures import ClassifierPictures
-from proemlc_ros.nodes.classifier_review import ReviewServices
-from proemlc_ros.nodes.classifier_services import ClassifierServices
-from proemlc_ros.nodes.classifier_topics import ClassifierTopics
+from proemlc_ros.nodes.classifier.diagnostics import ClassifierDiagnostics
+from proemlc_ros.nodes.classifier.open_classifier import apply_parameters, open_classifier
+from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
+from proemlc_ros.nodes.classifier.pictures import ClassifierPictures
+from proemlc_ros.nodes.classifier.review import ReviewServices
+from proemlc_ros.nodes.classifier.services import ClassifierServices
+from proemlc_ros.nodes.classifier.topics import ClassifierTopics
 from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.open_classifier import apply_parameters, open_classifier
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,16 +21,17 @@ from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.classifier.statistics import RateMeter, Silence
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, Sensor
+from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, PreparedMessage, Sensor
 from proemlc_ros.msg import FeatureVector
 from proemlc_ros.nodes.annotated_images import AnnotatedImages
 from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
 from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
 from proemlc_ros.nodes.node_help import help_text, help_wanted
+from proemlc_ros.nodes.pipeline_thread import PipelineThread
 from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
+from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
@@ -40,6 +41,7 @@ QUIET = 5.0
 QUEUE = 10
 # Time windows need every sample; of images and clouds only the newest are worth the time.
 QUEUE_LENGTH = {'imu': 200, 'joints': 100}
+NEWEST = 5  # and one that is prepared beside the one that is extracted
 MESSAGE_CLASSES = {
     f'sensor_msgs/msg/{message_class.__name__}': message_class
     for message_class in (CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2)}
@@ -67,12 +69,17 @@ class FeatureNode(Node):
         self._publisher = self.create_publisher(
             FeatureVector, FEATURES_TOPIC, max(QUEUE, 2 * self._pipeline.regions.most))
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        errors = ThrottledLog(errors_of(self.get_logger()), parameters.warning_period)
+        # It alone touches the pipeline, except that messages are prepared for it.
+        self._extraction = PipelineThread(
+            'extraction', lambda text: errors.log('fault', f'a message was dropped: {text}'))
         self._subscriptions_of: dict[str, MatchedSubscription] = {}
         for sensor in self._pipeline.sensors:
             self._subscribe(sensor, parameters.reliability[sensor.name])
         # The first sensor leads: the vectors have its stamps.
         self._source = self._topic(self._pipeline.sensors[0].name)
-        self._regions = RegionInputs(self, self._pipeline, self._publish, self._warnings)
+        self._regions = RegionInputs(
+            self, self._pipeline, self._publish, self._warnings, self._extraction.put)
         self._annotated = AnnotatedImages(
             self, self._pipeline.sensors, self._publisher.topic_name.rpartition('/')[0])
         self._regions.check()
@@ -87,13 +94,14 @@ class FeatureNode(Node):
         return True
 
     def finish(self) -> None:
-        """End; there is nothing to save."""
+        """End once the last vector is published; there is nothing to save."""
+        self._extraction.close()
 
     def _subscribe(self, sensor: Sensor, reliability: str) -> None:
         self._subscriptions_of[sensor.name] = MatchedSubscription(
             self, MESSAGE_CLASSES[sensor.message_type], sensor.topic,
             partial(self._on_message, sensor.name),
-            QUEUE_LENGTH.get(sensor.extractor.sensor, 5), reliability,
+            QUEUE_LENGTH.get(sensor.extractor.sensor, NEWEST), reliability,
             None if reliability == AUTOMATIC else SubscriptionEventCallbacks(
                 incompatible_qos=partial(self._on_incompatible_qos, sensor)))
 
@@ -103,8 +111,12 @@ class FeatureNode(Node):
 
     def _on_message(self, name: str, message: Any) -> None:
         self._annotated.add(name, message)
+        prepared = self._pipeline.prepare(name, message, self.get_clock().now().nanoseconds)
+        self._extraction.put(partial(self._extract, name, prepared))
+
+    def _extract(self, name: str, prepared: PreparedMessage) -> None:
         try:
-            samples = self._pipeline.push(name, message, self.get_clock().now().nanoseconds)
+            samples = self._pipeline.finish(prepared)
         except BadSensorDataError as error:
             self._warnings.log((name, error.cause), f'{self._topic(name)}: {error}')
             return
@@ -121,23 +133,30 @@ class FeatureNode(Node):
         topic = self._topic(sensor.name)
         text = f'a publisher of {topic} has an incompatible {policy}'
         advice = f'set the parameter {sensor.name}.reliability to best_effort'
-        self._diagnostics.incompatible[sensor.name] = f'{text}; {advice}'
+        self._extraction.put(partial(
+            self._diagnostics.incompatible.update, {sensor.name: f'{text}; {advice}'}))
         self.get_logger().warning(
             f'{text}: nothing is received from it; {advice} or change the publisher')
 
     def _report(self) -> None:
-        """Publish diagnostics, and warn of topics with another type than expected."""
+        """Follow publishers and subscribers, and publish diagnostics."""
         self._regions.check()
         self._annotated.check()
+        types: dict[str, set[str]] = {}
         for sensor in self._pipeline.sensors:
             self._subscriptions_of[sensor.name].check()
             publishers = self.get_publishers_info_by_topic(self._topic(sensor.name))
-            types = {publisher.topic_type for publisher in publishers}
-            if self._diagnostics.note_publishers(sensor, types):
+            types[sensor.name] = {publisher.topic_type for publisher in publishers}
+        self._extraction.put(partial(self._publish_diagnostics, types))
+
+    def _publish_diagnostics(self, types: Mapping[str, Collection[str]]) -> None:
+        """Publish diagnostics, and warn of topics with another type than expected."""
+        for sensor in self._pipeline.sensors:
+            if self._diagnostics.note_publishers(sensor, types[sensor.name]):
                 self._warnings.log(
                     (sensor.name, 'other_type'),
-                    f'{self._topic(sensor.name)} carries {", ".join(sorted(types))}, not '
-                    f'{sensor.message_type}; set the parameter {sensor.name}.type')
+                    f'{self._topic(sensor.name)} carries {", ".join(sorted(types[sensor.name]))}, '
+                    f'not {sensor.message_type}; set the parameter {sensor.name}.type')
         message = DiagnosticArray(status=[self._diagnostics.status(time.monotonic_ns())])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics_publisher.publish(message)

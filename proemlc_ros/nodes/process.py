@@ -30,11 +30,15 @@ from rclpy.task import Future
 from rclpy.utilities import try_shutdown
 
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.nodes.garbage import collect_rarely
 
 # Errors that a wrong command line or parameter file causes; reported in one line.
 MISTAKES = (ProEMLCError, NameValidationException, rclpy_implementation.RCLError,
             rclpy_implementation.UnknownROSArgsError)
 _ENDING = {signal.SIGINT, signal.SIGTERM}
+# Seconds that a thread which predicts waits for one that reads or writes files in Python; Python's
+# own 5 ms are more than a prediction takes.
+_SWITCH = 0.001
 
 
 class RunnableNode(Protocol):
@@ -168,10 +172,12 @@ def in_one_line(error: Exception) -> str:
 
 def _run_node(make_node: Callable[[], RunnableNode],
               work: Callable[[Any], Coroutine[Any, Any, None]] | None, signals: Signals) -> bool:
+    sys.setswitchinterval(_SWITCH)
     runnable = make_node()
     # Types cannot say "a Node with these methods as well".
     node = cast(Node, runnable)
     done = runnable.start()
+    collect_rarely()
     try:
         if done:
             with spinning(node, signals) as executor:

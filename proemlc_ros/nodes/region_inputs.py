@@ -14,7 +14,7 @@ from rclpy.qos import QoSProfile
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample
-from proemlc_ros.features.region_sources import SensorRegions
+from proemlc_ros.features.regions.region_sources import SensorRegions
 from proemlc_ros.nodes.matched_subscription import MatchedSubscription
 from proemlc_ros.nodes.ros_messages import message_class
 from proemlc_ros.nodes.throttled_log import ThrottledLog
@@ -44,6 +44,7 @@ class RegionInputs:
         pipeline: that cuts the pictures.
         publish: takes the vectors.
         warnings: where rejected regions are logged.
+        later: has work done in its turn, by the one thread that may touch the pipeline.
 
     Raises:
         ExtractorError: the type of the detector's messages is not installed.
@@ -52,7 +53,9 @@ class RegionInputs:
 
     def __init__(self, node: Node, pipeline: FeaturePipeline,
                  publish: Callable[[Sequence[FeatureSample]], None],
-                 warnings: ThrottledLog) -> None:
+                 warnings: ThrottledLog,
+                 later: Callable[[Callable[[], object]], None]) -> None:
+        self._later = later
         self._pipeline = pipeline
         self._publish = publish
         self._warnings = warnings
@@ -84,6 +87,9 @@ class RegionInputs:
         self._pipeline.regions.drawing = event.current_count > 0
 
     def _on_regions(self, drawn: bool, message: Any) -> None:
+        self._later(partial(self._extract, drawn, message))
+
+    def _extract(self, drawn: bool, message: Any) -> None:
         try:
             self._publish(self._pipeline.push_regions(message, drawn))
         except BadSensorDataError as error:

@@ -18,13 +18,13 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Image
 
-from proemlc_ros.bags.picture_files import Pixels
-from proemlc_ros.bags.picture_sources import PictureSource, open_source
+from proemlc_ros.bags.pictures.picture_files import Pixels
+from proemlc_ros.bags.pictures.picture_sources import PictureSource, open_source
 from proemlc_ros.demo.tabletop import as_message_fields
 from proemlc_ros.demo.teachable_table import TeachableTable
 from proemlc_ros.errors import DataSetError, DemoError
 from proemlc_ros.msg import SourceState
-from proemlc_ros.nodes.operator_node import LATCHED
+from proemlc_ros.nodes.operator.operator_node import LATCHED
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.process import RunnableNode, run
 from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.operator_camera import Camera
-from proemlc_ros.nodes.operator_node import CLASSIFIER, OperatorNode
+from proemlc_ros.nodes.operator.camera import Camera
+from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.draft import AnnotationDraft

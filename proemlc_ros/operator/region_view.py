@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from proemlc_ros.classifier.records import WHOLE, Region, StampedPrediction, Sta
 from proemlc_ros.regions import SAME, overlap
 
 Box = tuple[float, float, float, float]
+Kept = TypeVar('Kept')
 # Pictures of the stream, and pictures that somebody holds, whose boxes are kept.
 MAX_PICTURES = 60
 MAX_HELD = 50
+# Boxes of one picture; whoever sends more of the same stamp replaces the oldest.
+MAX_BOXES = 200
 # Seconds to wait for the answer about a box that was drawn.
 ANSWER_TIMEOUT = 5.0
 
@@ -40,12 +44,12 @@ class RegionView:
 
     def on_vector(self, vector: StampedVector) -> None:
         """Take in the vector of a box."""
-        self._picture(vector.stamp).vectors[vector.region.box] = vector
+        _keep(self._picture(vector.stamp).vectors, vector.region.box, vector)
 
     def on_prediction(self, prediction: StampedPrediction) -> StampedPrediction:
         """Take in the answer about a box; return that about its picture, as far as it is known."""
         found = self._picture(prediction.stamp).predictions
-        found[prediction.region.box] = prediction
+        _keep(found, prediction.region.box, prediction)
         for waiting in list(self._waiting):
             stamp, region, future = waiting
             if stamp == prediction.stamp and overlap(region, prediction.region) >= SAME:
@@ -97,10 +101,19 @@ class RegionView:
         return found
 
 
+def _keep(boxes: dict[Box, Kept], box: Box, value: Kept) -> None:
+    boxes[box] = value
+    if len(boxes) > MAX_BOXES:
+        del boxes[next(iter(boxes))]
+
+
 def merged(predictions: list[StampedPrediction]) -> StampedPrediction:
     """Return the answers about the boxes of a picture as one: all labels, the best first."""
     newest = predictions[-1]
-    same = [one for one in predictions if one.version == newest.version]
+    # The same labels, as far as version and number tell.
+    same = [one for one in predictions if one.version == newest.version
+            and len(one.scores) == len(newest.scores)
+            and len(one.probabilities) == len(newest.probabilities)]
     labels: dict[str, float] = {}
     for one in same:
         for place, name in enumerate(one.predicted):

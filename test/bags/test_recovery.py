@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.recovery import is_damaged

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
 
-from proemlc_ros.bags.journal_reading import read_entries
+from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.records import Annotation, EventKind, Learnt
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
-from proemlc_ros.classifier.renewal.swap import swap
+from proemlc_ros.classifier.renewal.swap import RenewedModel
 from proemlc_ros.classifier.renewal.task import RenewalTask, renew
 from proemlc_ros.errors import OutdatedRenewalError, RenewalError
 
@@ -44,13 +44,16 @@ def task_for(durable, folder) -> RenewalTask:
                        durable.position, tuple(durable.not_learnt), most=100)
 
 
-def renew_once(durable, folder, meanwhile=lambda: None) -> None:
-    """Renew in this process, with something that happens before the swap."""
+def renew_once(durable, folder, meanwhile=lambda: None, at_last=lambda: None) -> None:
+    """Renew in this process, with something that happens before it is read, and the swap."""
     task = task_for(durable, folder)
     result = renew(task, lambda: read_entries(durable.directory.journal))
     assert result.better
     meanwhile()
-    swap(durable, folder / 'renewed.npz', task.position)
+    renewed = RenewedModel(durable, folder / 'renewed.npz', task.position)
+    at_last()
+    renewed.swap()
+    durable.snapshot()
 
 
 @pytest.fixture
@@ -70,7 +73,7 @@ def test_a_renewed_model_goes_on_as_if_nothing_had_happened(opened, tmp_path):
     teach(durable, 0, 90)
     version, labels, layer = durable.model.version, durable.model.learner.labels, scores_of(
         durable)
-    renew_once(durable, tmp_path, lambda: teach(durable, 90, 100))
+    renew_once(durable, tmp_path, lambda: teach(durable, 90, 96), lambda: teach(durable, 96, 100))
     learner = durable.model.learner
     assert learner.samples == 100
     assert (durable.model.version, learner.labels) == (version, labels)
@@ -151,8 +154,10 @@ def test_other_changes_meanwhile_are_not_overwritten(opened, tmp_path):
     before = durable.model.learner
     with pytest.raises(OutdatedRenewalError):
         renew_once(durable, tmp_path, durable.undo)
+    with pytest.raises(OutdatedRenewalError):
+        renew_once(durable, tmp_path, at_last=durable.undo)
     assert durable.model.learner.options == before.options
-    assert durable.model.learner.samples == 59
+    assert durable.model.learner.samples == 58
 
 
 def test_samples_that_are_not_in_the_journal_are_said(opened, tmp_path):
@@ -174,7 +179,7 @@ def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
     drawn = renew(small, lambda: read_entries(durable.directory.journal))
     assert (whole.drawn, whole.samples) == (90, 90)
     assert (drawn.drawn, drawn.samples) == (40, 90)
-    swap(durable, tmp_path / 'renewed.npz', task.position)
+    RenewedModel(durable, tmp_path / 'renewed.npz', task.position).swap()
     assert durable.model.learner.samples == 90
 
 
@@ -202,6 +207,38 @@ def test_in_the_background_and_on_demand(tmp_path):
     classifier.renewals.policy.mode = 'off'
     with pytest.raises(RenewalError, match='off'):
         classifier.renewals.request().result(60)
+    assert not errors
+    classifier.close()
+
+
+class OvertakenProcess:
+    """Renews in this process, and every time somebody undoes an annotation meanwhile."""
+
+    def __init__(self, durable):
+        self.durable = durable
+
+    def run(self, task):
+        result = renew(task, lambda: read_entries(self.durable.directory.journal))
+        self.durable.undo()
+        return result
+
+    def stop(self):
+        pass
+
+
+def test_a_renewal_overtaken_by_undos_is_no_failure(tmp_path):
+    opened = Opened(tmp_path / 'model')
+    errors: list[str] = []
+    said: list[str] = []
+    classifier = Classifier(opened.durable, on_error=errors.append)
+    renewals = classifier.renewals
+    renewals.process = OvertakenProcess(opened.durable)
+    renewals.policy.mode, renewals.on_overtaken = 'automatic', said.append
+    teach(opened.durable, 0, 60)
+    with pytest.raises(RenewalError, match='given up'):
+        renewals.request().result(60)
+    assert opened.durable.model.learner.samples == 57
+    assert len(said) == 1 and 'UNDO' in said[0] and 'due at 72 samples' in said[0]
     assert not errors
     classifier.close()
 

@@ -49,8 +49,8 @@ def test_a_taught_or_loaded_learner_keeps_its_settings():
 @pytest.fixture
 def open_in(tmp_path):
     """Return a function that opens the classifier of the node with default parameters."""
-    parameters = pytest.importorskip('proemlc_ros.nodes.classifier_parameters')
-    from proemlc_ros.nodes.open_classifier import open_classifier
+    parameters = pytest.importorskip('proemlc_ros.nodes.classifier.parameters')
+    from proemlc_ros.nodes.classifier.open_classifier import open_classifier
 
     def opened(**changed):
         values = SimpleNamespace(

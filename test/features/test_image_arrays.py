@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images of every encoding, step and byte order, and what is wrong with bad ones."""
 
+import struct
+import zlib
+
 import cv2
 import numpy as np
 import pytest
@@ -115,6 +118,34 @@ def test_a_png_chunk_cannot_claim_more_than_the_message_has():
     data = b'\x89PNG\r\n\x1a\n' + b'\x7f\xff\xff\xff' + b'IEND\xaeB`\x82'
     with pytest.raises(BadSensorDataError, match='claims 2147483647 bytes') as caught:
         compressed_image_array(messages.compressed(data, 'png'))
+    assert caught.value.cause == 'undecodable_image'
+
+
+def png_of_zeros(side: int) -> bytes:
+    """Return a PNG of black pixels, written row by row; a thousandth of the size of its pixels."""
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return (struct.pack('>I', len(content)) + kind + content
+                + struct.pack('>I', zlib.crc32(kind + content)))
+    packer = zlib.compressobj(9)
+    rows = b''.join(packer.compress(bytes(side + 1)) for _ in range(side)) + packer.flush()
+    about = chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 0, 0, 0, 0))
+    return b'\x89PNG\r\n\x1a\n' + about + chunk(b'IDAT', rows) + chunk(b'IEND', b'')
+
+
+def jpeg_that_claims(side: int) -> bytes:
+    """Return a small JPEG whose header names other sides."""
+    _, data = cv2.imencode('.jpg', np.zeros((16, 16, 3), np.uint8))
+    raw = bytearray(data.tobytes())
+    place = raw.index(b'\xff\xc0')
+    raw[place + 5:place + 9] = struct.pack('>HH', side, side)
+    return bytes(raw)
+
+
+@pytest.mark.parametrize('make', [png_of_zeros, jpeg_that_claims])
+def test_a_small_message_cannot_become_gigabytes_of_pixels(make):
+    """A broken or hostile camera would end every node that looks at its pictures."""
+    with pytest.raises(BadSensorDataError, match='12000 x 12000') as caught:
+        compressed_image_array(messages.compressed(make(12_000), 'png'))
     assert caught.value.cause == 'undecodable_image'
 
 

@@ -122,6 +122,37 @@ def test_an_extractor_that_fails_does_not_stop_the_robot(result, cause):
     assert caught.value.cause == cause
 
 
+def test_the_halves_of_the_work_do_what_push_does():
+    whole, halves = (FeaturePipeline([camera(max_rate=20.0), lidar()]) for _ in range(2))
+    sent = [(name, message) for k in range(12) for name, message in (
+        ('camera', picture(SECOND + k * SECOND // 30, 20 * k)),
+        ('lidar', messages.scan([5.0 + k] * 10, stamp=SECOND + k * SECOND // 30)))]
+    expected = [whole.push(name, message) for name, message in sent]
+    # The next message is prepared before the one ahead of it is finished, as in the node.
+    found, ahead = [], halves.prepare(*sent[0])
+    for name, message in sent[1:]:
+        behind = halves.prepare(name, message)
+        found.append(halves.finish(ahead))
+        ahead = behind
+    found.append(halves.finish(ahead))
+    assert [[one.stamp for one in some] for some in found] == [
+        [one.stamp for one in some] for some in expected]
+    for mine, theirs in zip(sum(found, []), sum(expected, []), strict=True):
+        np.testing.assert_array_equal(mine.values, theirs.values)
+
+
+def test_an_error_of_the_first_half_is_raised_by_the_second():
+    pipeline = FeaturePipeline([camera()])
+    broken = picture(SECOND)
+    broken.step = 1
+    bad, good = pipeline.prepare('camera', broken), pipeline.prepare('camera', picture(SECOND))
+    assert pipeline.received['camera'] == 2 and not pipeline.rejected
+    with pytest.raises(BadSensorDataError):
+        pipeline.finish(bad)
+    assert pipeline.rejected == {('camera', 'bad_step'): 1}
+    assert len(pipeline.finish(good)) == 1
+
+
 @pytest.mark.parametrize('sensors', [[], [camera(), camera()]])
 def test_sensors_need_names_of_their_own(sensors):
     with pytest.raises(ExtractorError):

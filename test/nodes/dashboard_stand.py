@@ -53,15 +53,21 @@ def chromium():
 
 
 class Listener:
-    """Receives feature vectors by stamp, and the annotations that the classifier has learnt."""
+    """Receives feature vectors by stamp, and the annotations that the classifier has learnt.
 
-    def __init__(self, context):
+    Args:
+        context: of rclpy.
+        durability: of the publisher of the vectors; scene_player.py keeps those from before.
+    """
+
+    def __init__(self, context, durability=DurabilityPolicy.VOLATILE):
         self.node = rclpy.create_node('listener', context=context)
         self.vectors = {}
         self.learnt = []
         self._scenes = {}
         self.node.create_subscription(
-            FeatureVector, 'proemlc/features', self._on_features, 1000)
+            FeatureVector, 'proemlc/features', self._on_features,
+            QoSProfile(depth=1000, durability=durability))
         self.node.create_subscription(
             LabelAnnotation, 'proemlc/learnt',
             lambda message: self.learnt.append(annotation_of(message)), 50)
@@ -132,7 +138,7 @@ class Stand:
     def __init__(self, start_process, context, folder):
         self._start = start_process
         self.models = folder / 'models'
-        self.listener = Listener(context)
+        self.listener = Listener(context, DurabilityPolicy.TRANSIENT_LOCAL)
         self.player = start_process('python', PLAYER)
         self.classifier = self.start_classifier()
 
@@ -225,6 +231,8 @@ class Page:
 
     def teach(self, name):
         """Type a new label, and wait until it is learnt and the page is live again."""
+        # A page just opened shows what came last, and teaches from the next one on.
+        self.page.wait_for_selector('#camera:not([data-mode=stale])')
         with self.message(f'^Learnt: {re.escape(name)}'):
             self.type_label(name)
 

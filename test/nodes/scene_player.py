@@ -17,7 +17,7 @@ import rclpy
 from proemlc_ros.msg import FeatureVector
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import Image
 from std_msgs.msg import String
 
@@ -34,8 +34,9 @@ class ScenePlayer(Node):
         self.random = np.random.default_rng(3)
         self.things = self.random.normal(size=(26, WIDTH)).astype(np.float32)
         self.scene = 'A'
-        self.features = self.create_publisher(
-            FeatureVector, 'proemlc/features', 1000)  # the test must not miss any
+        # The test must not miss any, not even those from before it was known to the publisher.
+        self.features = self.create_publisher(FeatureVector, 'proemlc/features', QoSProfile(
+            depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.images = self.create_publisher(Image, 'camera/image', qos_profile_sensor_data)
         self.create_subscription(String, 'scene', self.show, 10)
         self.create_timer(1 / RATE, self.look)

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from proemlc_ros.features.drawing import Caption, colour_of, drawn
+from proemlc_ros.features.regions.drawing import Caption, colour_of, drawn
 from proemlc_ros.regions import WHOLE, Region
 
 

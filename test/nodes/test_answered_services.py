@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from proemlc_ros.errors import SampleError, UnknownLabelError
-from proemlc_ros.nodes.answered_services import reason
+from proemlc_ros.nodes.classifier.answered_services import reason
 
 
 def test_a_full_disk_is_named_with_the_file_and_the_remedy():

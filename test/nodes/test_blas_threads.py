@@ -15,7 +15,7 @@ threadpoolctl = pytest.importorskip('threadpoolctl')
 SCRIPT = """
 import json, sys
 import numpy, scipy.linalg
-from proemlc_ros.nodes.blas_threads import limit_blas_threads
+from proemlc_ros.nodes.classifier.blas_threads import limit_blas_threads
 limited = limit_blas_threads(int(sys.argv[1]))
 import threadpoolctl
 print(json.dumps([limited, [pool['num_threads'] for pool in threadpoolctl.threadpool_info()

@@ -16,7 +16,7 @@ pytest.importorskip('proemlc_ros.msg')
 
 import yaml
 
-from proemlc_ros.nodes import classifier_parameters as parameters
+from proemlc_ros.nodes.classifier import parameters as parameters
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {
@@ -50,8 +50,8 @@ def parameter_tables() -> str:
 
 def created(pattern: str) -> set[str]:
     """Return the private names that the node's code creates."""
-    text = ''.join(path.read_text() for path in (ROOT / 'proemlc_ros/nodes').glob('*.py')
-                   if path.name.startswith(('classifier_', 'vision')))
+    text = ''.join(
+        path.read_text() for path in (ROOT / 'proemlc_ros/nodes/classifier').glob('*.py'))
     return set(re.findall(pattern, text))
 
 

@@ -11,6 +11,7 @@ rclpy = pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import WIDTH, annotation, values_of, vector
+from damaged_messages import damaged
 from proemlc_ros.msg import FeatureVector, LabelAnnotation, Prediction
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from std_msgs.msg import Float32MultiArray
@@ -57,6 +58,19 @@ def test_bad_input_is_rejected_counted_and_survived(classifier):
     scores = partner.call('predict', features=vector(values_of(50))).prediction.scores
     np.testing.assert_allclose(scores, expected, atol=1e-5)
     assert partner.call('get_state').current_state.label == 'active'
+
+
+def test_messages_that_cannot_be_read_are_survived(classifier):
+    node, partner = classifier()
+    partner.teach(4)
+    for number, bytes_ in enumerate(damaged(vector(values_of(1)))):
+        partner.features.publish(bytes_)
+        partner.predict(10.0 + number, values_of(number))
+    for bytes_ in damaged(annotation(labels=['cup'], features=values_of(1))):
+        partner.annotations.publish(bytes_)
+        assert partner.annotate(labels=['cup'], features=values_of(1)).success
+    assert partner.diagnostics(lambda values: values['Samples learnt'] == '9')
+    assert 'Traceback' not in node.output
 
 
 def test_another_extractor_is_rejected(classifier):

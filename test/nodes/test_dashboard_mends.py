@@ -275,6 +275,11 @@ def stopped_stream_is_named_and_not_taught(page, stand):
     with page.message('Not taught'):
         page.page.press('#new-label', 'Enter')
     assert page.page.input_value('#new-label') == 'spoon'  # what was typed is kept
+    late = Page(page.context.browser, page.address)
+    late.expect_names('cup')
+    with late.message('^Not taught: nothing new has come since the page was opened'):
+        late.row('cup').click()
+    late.close()
     stand.player.process.send_signal(signal.SIGCONT)
     page.expect('#connection', '^connected')
     page.page.wait_for_selector('#camera[data-mode=live]')

@@ -34,7 +34,8 @@ OPEN = """(address) => new Promise((done) => {
 FLOOD = """(address) => new Promise((done) => {
   const socket = new WebSocket(address.replace('http', 'ws') + 'ws');
   socket.onopen = () => {
-    for (let id = 0; id < 5000; id += 1) socket.send(JSON.stringify({id, do: 'undo'}));
+    // What was taken is carried out later, so it must not change anything.
+    for (let id = 0; id < 5000; id += 1) socket.send(JSON.stringify({id, do: 'history'}));
   };
   socket.onclose = (event) => done(`closed ${event.code} ${event.reason}`);
 })"""

@@ -92,6 +92,39 @@ def test_rate_limit_and_diagnostics(feature_node, partner):
     assert partner.value('extractor') == 'colour_moments/1'
 
 
+def test_pictures_stay_in_order_and_a_bad_one_stops_none_behind_it(feature_node, partner):
+    feature_node(CAMERA + '      reliability: reliable\n')
+    publisher = partner.linked_publisher(Image, 'image')
+    exchange(partner, publisher, picture(stamp=9.0)[0])
+    partner.features.clear()
+    for turn in range(10):
+        # As many as the node may hold at once: none of them is dropped.
+        for k in range(4):
+            message, _ = picture(stamp=10 + turn + k / 10, seed=k)
+            message.step = 7 if k == 1 else message.step
+            publisher.publish(message)
+        assert partner.wait(lambda count=3 * (turn + 1): len(partner.features) >= count)
+    stamps = [found.header.stamp.sec + found.header.stamp.nanosec * 1e-9
+              for found in partner.features]
+    np.testing.assert_allclose(
+        stamps, [10 + turn + k / 10 for turn in range(10) for k in (0, 2, 3)], atol=1e-6)
+    for k, found in zip((0, 2, 3), partner.features):
+        np.testing.assert_array_equal(
+            found.data, make_extractor('colour_moments')(picture(seed=k)[1]))
+
+
+def test_stopping_amid_pictures_is_clean(feature_node, partner):
+    node = feature_node(CAMERA)
+    publisher = partner.linked_publisher(Image, 'image')
+    # Pictures of this size may be lost on a busy machine, however many there are.
+    assert partner.wait(lambda: partner.features or publisher.publish(
+        picture(stamp=1.0, height=480, width=640)[0]))
+    for number in range(30):
+        publisher.publish(picture(stamp=2.0 + number, height=480, width=640)[0])
+    assert node.stop(signal.SIGINT) == 0, node.output
+    assert 'Traceback' not in node.output and 'ERROR' not in node.output
+
+
 def test_a_stamp_of_zero_gets_the_time_of_arrival(feature_node, partner):
     feature_node(CAMERA)
     found = exchange(

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from damaged_messages import damaged
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CompressedImage, Image, LaserScan, PointCloud2, PointField
 from sensor_partner import CAMERA, exchange, picture, stamped
@@ -50,6 +51,17 @@ def test_bad_images_are_counted_warned_of_once_and_survived(feature_node, partne
     # One warning per cause and minute, though each came often.
     assert len([line for line in node.output.splitlines() if 'WARN' in line]) == len(causes)
     assert 'need' in node.output and "'nonsense'" in node.output
+
+
+@pytest.mark.parametrize('reliability', ['RELIABLE', 'BEST_EFFORT'])
+def test_pictures_that_cannot_be_read_are_survived(feature_node, partner, reliability):
+    feature_node(CAMERA)
+    profile = QoSProfile(depth=10, reliability=ReliabilityPolicy[reliability])
+    publisher = partner.linked_publisher(Image, 'image', profile)
+    good, _ = picture()
+    for number, message in enumerate(damaged(good), 2):
+        publisher.publish(message)
+        exchange(partner, publisher, picture(stamp=float(number))[0])
 
 
 def test_bad_clouds_are_counted_and_survived(feature_node, partner):

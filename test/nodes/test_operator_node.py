@@ -11,7 +11,7 @@ pytest.importorskip('rclpy')
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from proemlc_ros.msg import LabelSet, ModelEvent
 
-from proemlc_ros.nodes.operator_node import OperatorNode, health_of, loss_of
+from proemlc_ros.nodes.operator.operator_node import OperatorNode, health_of, loss_of
 
 
 def status(**values) -> DiagnosticStatus:

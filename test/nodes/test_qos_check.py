@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import String
 
-from proemlc_ros.nodes.qos_check import QosCheck
+from proemlc_ros.nodes.classifier.qos_check import QosCheck
 
 RELIABLE = QoSProfile(depth=1)
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

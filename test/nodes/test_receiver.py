@@ -14,7 +14,7 @@ rclpy = pytest.importorskip('rclpy')
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import UInt8MultiArray
 
-from proemlc_ros.nodes.receiver import Receiver
+from proemlc_ros.nodes.classifier.receiver import Receiver
 
 # Large messages at once: with best effort, some of them are lost between two processes.
 PUBLISHER = """

@@ -216,6 +216,7 @@ def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_pa
     things.filter(has_text='plant').click()
     pressed = page.page.locator('#source .things button[aria-pressed=true]')
     wait_until(lambda: pressed.all_inner_texts() == ['plant'], 'the plant alone')
+    page.wait_stamp(time.time_ns())  # what is taught is the picture on the page
     page.teach('plant')
     page.expect('#sees', '^plant$')
     page.close()

@@ -22,9 +22,9 @@ from rclpy.lifecycle import LifecycleNode
 
 import proemlc_ros
 from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
-from proemlc_ros.nodes.classifier_topics import ClassifierTopics
-from proemlc_ros.nodes.open_classifier import open_classifier
+from proemlc_ros.nodes.classifier.open_classifier import open_classifier
+from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
+from proemlc_ros.nodes.classifier.topics import ClassifierTopics
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 
@@ -135,6 +135,6 @@ def test_one_annotation(topics):
     message = LabelAnnotation(labels=['label 1'])
     message.header.stamp.sec = 5
     steps = walk(tracer, topics._on_annotation, message)
-    learnt = steps[:steps.index('nodes/classifier_topics.py: ClassifierTopics.publish_learnt')]
+    learnt = steps[:steps.index('nodes/classifier/topics.py: ClassifierTopics.publish_learnt')]
     assert len(learnt) <= 15
     assert learnt == documented('One annotation')

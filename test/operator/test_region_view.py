@@ -116,3 +116,20 @@ def test_no_answer_about_a_box_is_said(requests, monkeypatch):
 def test_what_is_no_box_is_refused(requests, region):
     reply = asked(requests[0], 'draw', stamp='7', region=region)
     assert not reply['done'] and 'region' in reply['message']
+
+
+def test_boxes_of_one_picture_are_bounded(view):
+    for number in range(2000):
+        region = Region('', float(number), 1.0, 2.0, 2.0)
+        view.on_vector(vector(9, region))
+        view.on_prediction(answer(9, region, 'cup'), 0.0)
+    assert len(view.regions.predictions(9)) <= 200
+    assert view.regions.vector(9, region).region == region
+    assert view.regions.vector(9, Region('', 0.0, 1.0, 2.0, 2.0)) is None
+
+
+def test_answers_of_different_lengths_do_not_stop_the_page(view):
+    odd = StampedPrediction(7, ('fork',), np.array([0.5], np.float32), 0.25, 1,
+                            region=Region('', 50.0, 50.0, 5.0, 5.0), region_count=2)
+    view.on_prediction(odd, 0.0)
+    assert view.prediction.predicted == ('fork',)

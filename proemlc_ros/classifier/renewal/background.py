@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from proemlc_ros.classifier.records import Event, ModelChange
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.process import RenewalProcess
-from proemlc_ros.classifier.renewal.swap import drop_superseded, swap
+from proemlc_ros.classifier.renewal.swap import RenewedModel, drop_superseded
 from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 from proemlc_ros.errors import OutdatedRenewalError, ProEMLCError, RenewalError
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.durability.durable_model import DurableModel
     from proemlc_ros.classifier.threads import LearningThread
 
 # Attempts when the model is changed meanwhile in ways that the renewed one cannot follow.
@@ -31,8 +31,9 @@ _ATTEMPTS = 3
 class Renewals:
     """Renews a model when it is due or asked for, one renewal at a time.
 
-    Choosing and fitting is done in another process; the swap, in the learning thread, so that
-    annotations before and behind it are learnt in their order.
+    Choosing and fitting is done in another process; reading its result, in a thread of
+    its own; the swap, in the learning thread, so that annotations before and behind it are
+    learnt in their order.
 
     Args:
         durable: the running model.
@@ -43,6 +44,7 @@ class Renewals:
         policy: decides when.
         most: hidden neurons at most.
         on_change: called with each renewal that was not asked for by a client.
+        on_overtaken: called where one was given up for changes that came meanwhile, in words.
         text: what came of the last one, for people.
         process: in which the work is done.
     """
@@ -52,6 +54,7 @@ class Renewals:
         self.policy = RenewalPolicy(mode='manual')
         self.most = 1000
         self.on_change: Callable[[ModelChange], None] = lambda change: None
+        self.on_overtaken: Callable[[str], None] = lambda text: None
         self.text = 'none yet'
         self.running = False
         self.policy.last = durable.model.renewed_at
@@ -103,6 +106,8 @@ class Renewals:
             self.running = True
             try:
                 change = self._renew()
+            except OutdatedRenewalError as error:
+                self._give_up(waiting, error)
             except (ProEMLCError, OSError) as error:
                 self._fail(waiting, error)
             except Exception as error:  # A fault of ours; the thread must live on.
@@ -138,6 +143,16 @@ class Renewals:
         for future in waiting:
             future.set_exception(error)
 
+    def _give_up(self, waiting: list[Future[ModelChange]], error: OutdatedRenewalError) -> None:
+        """Let the changes stand that a renewal could not follow, as often as it was tried."""
+        self.policy.postpone()
+        following = (f'the next one is due at {self.policy.next_at()} samples'
+                     if self.policy.mode == 'automatic' else 'call ~/renew to try again')
+        self.text = f'given up, {error}'
+        self.on_overtaken(f'Renewal given up, {error}; the running model stays, and {following}.')
+        for future in waiting:
+            future.set_exception(RenewalError(f'given up, {error}; call ~/renew to try again'))
+
     def _renew(self) -> ModelChange:
         for attempt in range(_ATTEMPTS):
             try:
@@ -155,12 +170,13 @@ class Renewals:
             result = self.process.run(task)
             if not result.better:
                 return ModelChange(f'kept the running model: {_compared(result)}')
-            event: Event = self._learning.call(
-                lambda: swap(self._durable, output, task.position)).result()
+            renewed = RenewedModel(self._durable, output, task.position)
+            event: Event = self._learning.call(renewed.swap).result()
         finally:
             for path in (running, output):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
+        self._durable.try_snapshot()
         drop_superseded(self._durable)
         return ModelChange(f'renewed with {result.settings}: {_compared(result)}', event)
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 MODES = ('automatic', 'manual', 'off')
-# Growth of the number of samples behind which novel samples call for a renewal.
-_NOVEL_GROWTH = 1.25
+# Growth of the number of samples behind which novel samples call for a renewal, and one that was
+# given up is tried again.
+_SMALL_GROWTH = 1.25
 # Recent annotations, and the novelty that most of them must have had.
 _RECENT, _NOVEL = 20, 0.8
 
@@ -41,6 +42,10 @@ class RenewalPolicy:
         """Return the number of samples at which the next renewal is due."""
         return max(self.first, round(self.growth * self.last))
 
+    def postpone(self) -> None:
+        """Take note that the last renewal was given up: a small growth calls for the next."""
+        self.last = round(self.last * _SMALL_GROWTH / self.growth)
+
     def is_due(self, samples: int, novelties: Sequence[float] = (), labels: int = 2) -> bool:
         """Tell whether to renew a model now.
 
@@ -54,5 +59,5 @@ class RenewalPolicy:
             return False
         if samples >= self.next_at():
             return True
-        return (samples >= _NOVEL_GROWTH * self.last and len(novelties) >= _RECENT
+        return (samples >= _SMALL_GROWTH * self.last and len(novelties) >= _RECENT
                 and float(np.median(novelties)) >= _NOVEL)

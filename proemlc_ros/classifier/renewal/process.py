@@ -13,7 +13,7 @@ from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 from proemlc_ros.errors import RenewalError
 
 # What the process runs; a module of bags/, since it reads the journal.
-PROGRAM = 'proemlc_ros.bags.renewal_process'
+PROGRAM = 'proemlc_ros.bags.journal.renewal_process'
 _LIBRARIES = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 
 
@@ -79,8 +79,6 @@ def _start() -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             [sys.executable, '-m', PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env=environment,
-            # Ctrl-C in a terminal is for the node, which ends this process itself.
-            start_new_session=True)
+            stderr=subprocess.DEVNULL, text=True, env=environment)
     except OSError as error:
         raise RenewalError(f'cannot start a process: {error}') from error

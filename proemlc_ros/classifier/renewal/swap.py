@@ -7,53 +7,82 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.attachments import names_content
-from proemlc_ros.classifier.catch_up import catch_up
-from proemlc_ros.classifier.journal_protocol import EntryProtocol
+from proemlc_ros.classifier.durability.attachments import names_content
+from proemlc_ros.classifier.durability.catch_up import catch_up
+from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import OutdatedRenewalError
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.durability.durable_model import DurableModel
 
 _BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
 
 
-def swap(durable: DurableModel, path: Path, position: int) -> Event:
-    """Replace the running model by the renewed one of a file, which is deleted.
+class RenewedModel:
+    """A renewed model on its way to become the running one.
 
-    The journal keeps the content of the renewed model, so that its replay gives the same.
+    Made outside the learning thread: what takes long is done while annotations are learnt.
 
     Args:
         durable: the running model.
-        path: of the file.
+        path: of the file with the renewed model.
         position: number of the last entry that the renewed model has learnt.
 
     Raises:
-        OutdatedRenewalError: changes were made meanwhile that the renewed model cannot follow;
-            the running model is as before.
-        ProEMLCError, OSError: the running model is as before.
+        OutdatedRenewalError: changes were made meanwhile that the renewed model cannot follow.
+        ProEMLCError, OSError: the file cannot be used.
     """
-    renewed = ProEMLC.load(path, max_bytes=max(path.stat().st_size, 2**30))
-    with durable.lock:
-        catch_up(durable)
-        for entry in durable.journal.entries(after=position):
-            if entry.number not in durable.not_learnt:
-                _follow(renewed, entry)
-        running = durable.model.learner
-        if (renewed.labels, renewed.counts, renewed.samples) != (
-                running.labels, running.counts, running.samples):
-            raise OutdatedRenewalError('the renewed model has not learnt the same samples')
-        renewed.extra = {'extractor': durable.model.extractor, 'renewed_at': renewed.samples}
-        renewed.save(path, key=durable.directory.key)
-        reference = durable.journal.attachments.add(path)
-        event = durable.record(EventKind.RENEW, reference)
-        durable.model.renew(renewed)
-        durable.try_snapshot()
-    path.unlink(missing_ok=True)
-    return event
+
+    def __init__(self, durable: DurableModel, path: Path, position: int) -> None:
+        self.learner = ProEMLC.load(path, max_bytes=max(path.stat().st_size, 2**30))
+        self._durable, self._path, self._position = durable, path, position
+        self._catch_up()
+        self._write()
+
+    def swap(self) -> Event:
+        """Replace the running model; the file is deleted.
+
+        The journal keeps the content of the renewed model, so that its replay gives the same.
+
+        Raises:
+            OutdatedRenewalError, ProEMLCError, OSError: the running model is as before.
+        """
+        durable, learner = self._durable, self.learner
+        with durable.lock:
+            catch_up(durable)
+            if self._catch_up():
+                self._write()
+            running = durable.model.learner
+            if (learner.labels, learner.counts, learner.samples) != (
+                    running.labels, running.counts, running.samples):
+                raise OutdatedRenewalError('the renewed model has not learnt the same samples')
+            reference = durable.journal.attachments.add(self._path)
+            event = durable.record(EventKind.RENEW, reference)
+            durable.model.renew(learner)
+        self._path.unlink(missing_ok=True)
+        return event
+
+    def _catch_up(self) -> bool:
+        """Learn what came meanwhile; return whether anything did."""
+        durable = self._durable
+        with durable.lock:
+            # Behind the lock all entries are learnt, or known not to be.
+            came = [entry for entry in durable.journal.entries(after=self._position)
+                    if entry.number not in durable.not_learnt]
+            behind = durable.position > self._position
+            self._position = durable.position
+        for entry in came:
+            _follow(self.learner, entry)
+        return behind
+
+    def _write(self) -> None:
+        """Write the file anew, as the journal is to keep it."""
+        learner, durable = self.learner, self._durable
+        learner.extra = {'extractor': durable.model.extractor, 'renewed_at': learner.samples}
+        learner.save(self._path, key=durable.directory.key)
 
 
 def _follow(renewed: ProEMLC, entry: EntryProtocol) -> None:

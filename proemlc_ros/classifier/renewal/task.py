@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.history import History
-from proemlc_ros.classifier.journal_protocol import EntryProtocol
+from proemlc_ros.classifier.corrections.history import History
+from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.records import Annotation, EventKind, Vector
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC

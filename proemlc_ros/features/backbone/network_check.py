@@ -103,22 +103,25 @@ def checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
     if np.abs(together - vectors).max() > 1e-3 * np.abs(vectors).max():
         raise BackboneError('it gives other values for several pictures than for each alone')
     tensor = extractor.tensor(pictures[0])
-    batch_seconds = duration(lambda: extractor.extract_many(pictures * 4), 3)
-    return NetworkSpeed(
-        extractor.width, extractor.engine_name,
-        1e3 * duration(lambda: extractor.network.run(tensor), REPEATS),
-        1e3 * duration(lambda: extractor(pictures[0]), REPEATS),
-        4 * len(pictures) / batch_seconds)
+    batch, = durations(3, lambda: extractor.extract_many(pictures * 4))
+    network_alone, whole = durations(
+        REPEATS, lambda: extractor.network.run(tensor), lambda: extractor(pictures[0]))
+    return NetworkSpeed(extractor.width, extractor.engine_name, 1e3 * network_alone, 1e3 * whole,
+                        4 * len(pictures) / batch)
 
 
-def duration(function: Callable[[], object], times: int) -> float:
-    """Return the median duration of a call in seconds."""
-    found = []
+def durations(times: int, *functions: Callable[[], object]) -> list[float]:
+    """Return the median duration of each call in seconds.
+
+    They take turns, so that other work on the machine slows all of them alike.
+    """
+    found: list[list[float]] = [[] for _ in functions]
     for _ in range(times):
-        began = time.perf_counter()
-        function()
-        found.append(time.perf_counter() - began)
-    return median(found)
+        for function, seconds in zip(functions, found):
+            began = time.perf_counter()
+            function()
+            seconds.append(time.perf_counter() - began)
+    return [median(seconds) for seconds in found]
 
 
 def main(words: list[str]) -> int:

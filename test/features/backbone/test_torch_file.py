@@ -80,6 +80,17 @@ def test_small_files_that_would_take_all_memory_are_refused(write_weights, tmp_p
         read_tensors(stated)
 
 
+# Tuples of two that name one tuple of two, and so on: 2 ** 60 parts when walked through.
+NESTED = b')' + b''.join(b'q%ch%c\x86' % (level, level) for level in range(60))
+
+
+@pytest.mark.parametrize('state', [b'\x80\x02}' + NESTED + b'K\x01s.',
+                                   b'\x80\x02' + NESTED + b')R.'], ids=['key', 'called'])
+def test_tuples_of_tuples_are_not_walked_through(write_weights, state):
+    with pytest.raises(BackboneError, match='weights.pth'):
+        read_tensors(write_weights(state, {'7': VALUES}))
+
+
 def test_every_truncated_or_lengthened_file_is_refused(write_weights):
     path = write_weights({'w': tensor('7', 24, 0, (24,), (1,))}, {'7': VALUES})
     whole = path.read_bytes()

@@ -60,7 +60,9 @@ export const staleAfter = () => Math.min(Math.max(2000, 4 * state.received.gap),
 
 export function staleWords() {
   const seconds = Math.round((performance.now() - state.received.at) / 1000);
-  return `Not taught: what is shown is ${seconds} s old. To teach it all the same, hold it first.`;
+  const why = Number.isFinite(seconds) ? `what is shown is ${seconds} s old`
+    : 'nothing new has come since the page was opened';
+  return `Not taught: ${why}. To teach it all the same, hold it first.`;
 }
 
 const restAbsent = () => document.querySelector('[name=rest]:checked').value === 'absent';

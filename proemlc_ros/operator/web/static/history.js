@@ -62,18 +62,17 @@ function listed(run) {
     make('span', {}, `${step.who ? `${step.who} ` : ''}${step.text}${times(run.length)}${step.undone ? ' – undone' : ''}`));
 }
 
-// Changes what the page says, and nothing else. Where something came meanwhile, one's own last step is
-// meant, as when U follows a press at once; somebody else's is named first.
+// Changes what the page says, and nothing else. It asks first: word of a change may come later than the answer
+// to it. Where something came meanwhile, one's own last step is meant, as when U follows a press at once;
+// somebody else's is named first.
 async function turn(name) {
   const said = history[name];
-  if (outdated) {
-    await refresh();
-    const [next] = history[name];
-    if (next && !sameSteps(said, history[name]) && next.who !== history.you) {
-      return say(`Not done: meanwhile ${words(history[name])}. Press again to ${name} that.`, 'bad');
-    }
+  await refresh();
+  const [next] = history[name];
+  if (next && !sameSteps(said, history[name]) && next.who !== history.you) {
+    return say(`Not done: meanwhile ${words(history[name])}. Press again to ${name} that.`, 'bad');
   }
-  if (!history[name].length) return say(`There is nothing to ${name}.`, 'bad');
+  if (!next) return say(`There is nothing to ${name}.`, 'bad');
   outdated = true;
   const answer = await ask(`${name}_change`, { steps: numbers(history[name]), mine: mine() });
   say(answer.message, answer.done ? 'good' : 'bad');

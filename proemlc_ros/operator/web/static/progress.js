@@ -20,7 +20,8 @@ export const samples = (count) => counted(count, 'sample');
 // How sure the classifier is that a label is there, 0 to 1; null where it is not known.
 export function shareOf(prediction, index) {
   const { labels } = state;
-  if (!prediction || index < 0 || prediction.version !== labels.version) return null;
+  // A row may be one of the labels before: it is drawn once more before the list is made again.
+  if (!prediction || !(index in labels.names) || prediction.version !== labels.version) return null;
   const { probabilities = [], scores } = prediction;
   if (probabilities.length === labels.names.length) return probabilities[index];
   return scores.length === labels.names.length && scores[index] !== null ? ofScore(scores[index]) : null;

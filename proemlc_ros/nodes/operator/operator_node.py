@@ -1,0 +1,175 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""An operator's node: listens to the classifier in a thread of its own, acts from asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+
+from proemlc_ros.conversions import (
+    annotation_of,
+    event_of,
+    label_state_of,
+    query_of,
+    stamped_prediction_of,
+    stamped_vector_of,
+)
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+)
+from proemlc_ros.nodes.operator.services import OperatorServices
+from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
+from proemlc_ros.operator.classifier_view import ClassifierView, Health
+
+# Seconds between checks of whether the classifier's services are there.
+CHECK_PERIOD = 0.5
+CLASSIFIER = Declared(
+    'classifier', 'proemlc', 'name of the classifier node, absolute or in this namespace')
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=50)
+# Deep enough for two seconds of a camera: an annotation must find the vector of its prediction.
+# Every region of a picture is a vector and a prediction of its own.
+PREDICTIONS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+VECTORS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+# The value among the diagnostics that the learning curve is drawn from.
+LOSS_KEY = 'Rolling Hamming loss'
+# Seconds between warnings of the same kind.
+WARNING_PERIOD = 10.0
+
+
+class OperatorNode(Node):
+    """Keeps the view of one classifier up to date. Made inside a running asyncio loop.
+
+    Args:
+        name: of the node.
+        table: its parameters beside `classifier`.
+        node_options: for rclpy's Node.
+
+    Raises:
+        ParameterError: a parameter's value is not allowed.
+    """
+
+    def __init__(self, name: str, table: Iterable[Declared], **node_options: Any) -> None:
+        super().__init__(name, **node_options)
+        self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
+        self.view = ClassifierView()
+        self.warnings = ThrottledLog(warnings_of(self.get_logger()), WARNING_PERIOD)
+        self._loop = asyncio.get_running_loop()
+        self.classifier = self._subscribe(self.settings.classifier)
+        self.actions = OperatorServices(self, self.settings.classifier, self.view)
+        self.create_timer(CHECK_PERIOD, self._check_services)
+
+    def _subscribe(self, classifier: str) -> str:
+        """Subscribe to a classifier's topics, and return its full name."""
+
+        def listen(kind: type, topic: str, take: Callable[[Any], None], qos: QoSProfile) -> Any:
+            return self.create_subscription(
+                kind, f'{classifier}/{topic}', self._tolerant(take, topic), qos)
+
+        listen(FeatureVector, 'features', self._on_features, VECTORS)
+        listen(Prediction, 'predictions', self._on_prediction, PREDICTIONS)
+        labels = listen(LabelSet, 'labels', self._on_labels, LATCHED)
+        listen(LabelQuery, 'queries', self._on_query, RELIABLE)
+        listen(LabelAnnotation, 'learnt', self._on_learnt, RELIABLE)
+        listen(ModelEvent, 'events', self._on_event, RELIABLE)
+        self.create_subscription(
+            DiagnosticArray, '/diagnostics',
+            self._tolerant(self._on_diagnostics, 'diagnostics'), 10)
+        # As resolved, so that remapping and namespaces are included.
+        return str(labels.topic_name).rpartition('/')[0]
+
+    def _tolerant(self, take: Callable[[Any], None], topic: str) -> Callable[[Any], None]:
+        """Return a callback that drops what it cannot take; any node may send to the topics."""
+
+        def take_or_drop(message: Any) -> None:
+            try:
+                take(message)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                self.warnings.log(topic, f'Dropped a message of {topic}: {ascii(str(error))}')
+        return take_or_drop
+
+    def post(self, function: Callable[..., object], *arguments: object) -> None:
+        """Run a function in the asyncio loop; called from the node's thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def before_prediction(self, stamp: int, source: str) -> None:
+        """Prepare for a prediction; called in the node's thread before the view has it.
+
+        Args:
+            stamp: of the prediction, in nanoseconds.
+            source: topic that its features were made of; empty: not stated.
+        """
+
+    def before_query(self, stamp: int, source: str) -> None:
+        """Prepare for a query; see before_prediction."""
+
+    def _on_features(self, message: FeatureVector) -> None:
+        self.post(self.view.on_vector, stamped_vector_of(message), time.monotonic())
+
+    def _on_prediction(self, message: Prediction) -> None:
+        prediction = stamped_prediction_of(message)
+        self.before_prediction(prediction.stamp, prediction.source_topic)
+        self.post(self.view.on_prediction, prediction, time.monotonic())
+
+    def _on_labels(self, message: LabelSet) -> None:
+        labels = label_state_of(message)
+        if not len(labels.names) == len(labels.counts) == len(labels.thresholds):
+            raise ValueError(
+                f'{len(labels.names)} names, {len(labels.counts)} counts and '
+                f'{len(labels.thresholds)} thresholds do not belong together')
+        self.post(self.view.on_labels, labels)
+
+    def _on_query(self, message: LabelQuery) -> None:
+        query = query_of(message)
+        self.before_query(query.vector.stamp, query.vector.source_topic)
+        self.post(self.view.on_query, query)
+
+    def _on_learnt(self, message: LabelAnnotation) -> None:
+        self.post(self.view.on_learnt, annotation_of(message))
+
+    def _on_event(self, message: ModelEvent) -> None:
+        self.post(self.view.on_event, event_of(message))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.hardware_id == self.classifier:
+                self.post(self.view.on_health, health_of(status), loss_of(status),
+                          time.monotonic())
+
+    def _check_services(self) -> None:
+        self.post(setattr, self.view, 'reachable', self.actions.ready)
+
+
+def health_of(status: DiagnosticStatus) -> Health:
+    """Return a diagnostic status as the operators' view of it."""
+    return Health(status.level[0], status.message,
+                  tuple((pair.key, pair.value) for pair in status.values))
+
+
+def loss_of(status: DiagnosticStatus) -> float | None:
+    """Return the rolling Hamming loss among the values, or None before there is one."""
+    text = next((pair.value for pair in status.values if pair.key == LOSS_KEY), '')
+    try:
+        loss = float(text)
+    except ValueError:
+        return None
+    return loss if math.isfinite(loss) else None
