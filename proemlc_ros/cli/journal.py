@@ -9,17 +9,17 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.journal import Journal
-from proemlc_ros.bags.journal_backup import back_up
-from proemlc_ros.bags.journal_check import check_directory, journal_of
-from proemlc_ros.bags.journal_entries import ENTRY_TYPES, is_valid_entry
+from proemlc_ros.bags.journal.backup import back_up
+from proemlc_ros.bags.journal.check import check_directory, journal_of
+from proemlc_ros.bags.journal.entries import ENTRY_TYPES, is_valid_entry
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.journal_protocol import numbers_in_words
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.journal_protocol import numbers_in_words
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.resume import resume
+from proemlc_ros.classifier.durability.snapshots import position_of
 from proemlc_ros.classifier.records import Event, EventKind
-from proemlc_ros.classifier.resume import resume
-from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
@@ -66,7 +66,7 @@ def _check(args: argparse.Namespace) -> int:
         show(f'{name}: whole, holds the entries up to {position}')
     problems = list(report.problems)
     if report.gaps:
-        gone = numbers_in_words(number for gap in report.gaps for number in gap)
+        gone = numbers_in_words(report.gaps)
         problems.append(f'no entry has the number {gone}')
     for problem in problems:
         show(f'damaged: {problem}')

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proemlc_ros.bags.journal_check import JOURNAL
+from proemlc_ros.bags.journal.check import JOURNAL
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC

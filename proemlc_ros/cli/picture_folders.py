@@ -30,7 +30,7 @@ def is_picture_folder(path: Path) -> bool:
     """Tell whether a path is a folder that may hold pictures, and is no bag."""
     if not path.is_dir() or any(next(path.glob(name), None) for name in _OF_BAGS):
         return False
-    from proemlc_ros.bags.picture_files import SUFFIXES
+    from proemlc_ros.bags.pictures.picture_files import SUFFIXES
     return any(one.suffix.lower() in SUFFIXES for one in path.rglob('*'))
 
 
@@ -70,8 +70,8 @@ def read_picture_folder(folder: Path, extractor: Extractor,
     Raises:
         DataSetError: no picture can be used.
     """
-    from proemlc_ros.bags.picture_files import read_picture
-    from proemlc_ros.bags.picture_labels import read_picture_labels
+    from proemlc_ros.bags.pictures.picture_files import read_picture
+    from proemlc_ros.bags.pictures.picture_labels import read_picture_labels
     pictures, notes = read_picture_labels(folder, columns)
     values, labels = [], []
     with ProgressBar(len(pictures), folder.name) as bar:

@@ -126,12 +126,12 @@ def check_source(kind: str, path: str, topic: str) -> None:
         DataSetError, BagError: it cannot; the text says why.
     """
     if kind == 'bag':
-        from proemlc_ros.bags.picture_sources import image_topic
+        from proemlc_ros.bags.pictures.picture_sources import image_topic
         from proemlc_ros.bags.reader import BagReader
         with BagReader(Path(path)) as bag:
             image_topic(bag, topic)
     elif kind in SOURCES:
-        from proemlc_ros.bags.picture_sources import open_source
+        from proemlc_ros.bags.pictures.picture_sources import open_source
         open_source(kind, path, SIZE)
 
 

@@ -15,6 +15,15 @@ from proemlc_ros.evaluation.bag_steps import BagSet
 
 # Seconds to wait for a scheduler.
 CONNECT_TIMEOUT = 15
+# What a cluster on this machine does beside its tasks, which share its few processors: no profile
+# of every 10 ms that nobody looks at, and a look at itself every few seconds.
+_QUIET = {
+    'distributed.worker.profile.enabled': False,
+    'distributed.admin.tick.interval': '1s',
+    'distributed.admin.system-monitor.interval': '5s',
+    'distributed.admin.system-monitor.gil.enabled': False,
+    'distributed.worker.memory.monitor-interval': '1s',
+}
 
 Part = TypeVar('Part')
 """The result of one bag, or of several together."""
@@ -86,14 +95,19 @@ class DaskBackend:
         self._progress = progress
         self._dask: Any = distributed  # its functions have no types
         try:
-            # A cluster on this machine listens on loopback only, its status page included.
             self.client = (
                 self._dask.Client(scheduler, timeout=CONNECT_TIMEOUT) if scheduler else
-                self._dask.Client(n_workers=workers, threads_per_worker=1, host='127.0.0.1',
-                                  dashboard_address='127.0.0.1:0'))
+                self._local_client(workers))
         except (OSError, TimeoutError, ValueError) as error:
             raise TrainingError(f'the Dask scheduler {scheduler} does not answer: {error}') from (
                 error)
+
+    def _local_client(self, workers: int) -> Any:
+        import dask
+        # It listens on loopback only, its status page included.
+        with dask.config.set(_QUIET):
+            return self._dask.Client(n_workers=workers, threads_per_worker=1, host='127.0.0.1',
+                                     dashboard_address='127.0.0.1:0')
 
     def close(self) -> None:
         """Disconnect; a cluster on this machine ends."""

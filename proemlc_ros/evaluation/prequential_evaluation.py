@@ -21,12 +21,12 @@ from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import Classification, ProEMLC
 from proemlc_ros.core.labels import indicators
+from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.metrics.probabilities import ProbabilityMetrics
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import ProEMLCError, cause_of
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
-from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.results import EvaluationResult, label_results
 
 # Annotations that an event can undo, as in the node.
@@ -97,6 +97,11 @@ class PrequentialEvaluation:
         return self._versioned.learner
 
     @property
+    def layer(self) -> HiddenLayer | None:
+        """The hidden layer that the next block is learnt with; None: none, or it may change."""
+        return None if self.model.warming_up or not self.learning else self.model.layer
+
+    @property
     def rejects(self) -> Counter[str]:
         """Numbers of what validation and model rejected, by cause."""
         return self._rejects + self.stream.rejects
@@ -111,10 +116,10 @@ class PrequentialEvaluation:
         for step in self.stream.steps(messages):
             self.take(step)
 
-    def take(self, step: Step) -> None:
-        """Do one step."""
+    def take(self, step: Step, hidden: HiddenRows | None = None) -> None:
+        """Do one step; hidden: the hidden rows of a block, where they are known."""
         if isinstance(step, AnnotationBlock):
-            self._test_then_train(step)
+            self._test_then_train(step, hidden)
         elif isinstance(step, StampedVector):
             if self.on_prediction is not None:
                 self.on_prediction(step, self.model.classify(step.data))
@@ -147,9 +152,9 @@ class PrequentialEvaluation:
             metrics.curve.points(), {'p50': p50, 'p95': p95} if metrics.samples else {},
             dict(self.rejects), notes + self._stamp_notes())
 
-    def _test_then_train(self, block: AnnotationBlock) -> None:
+    def _test_then_train(self, block: AnnotationBlock, hidden: HiddenRows | None) -> None:
         try:
-            self._take_block(block)
+            self._take_block(block, hidden)
         except ProEMLCError:
             # The model rejects a block as a whole and is as before; find the samples it means.
             for place in range(len(block)):
@@ -158,13 +163,14 @@ class PrequentialEvaluation:
                 except ProEMLCError as error:
                     self._rejects[cause_of(error)] += 1
 
-    def _take_block(self, block: AnnotationBlock) -> None:
+    def _take_block(self, block: AnnotationBlock, hidden: HiddenRows | None = None) -> None:
         before = self._taken
         self._versioned.learner = self._factory.fitted(self.model, block.extractor)
         if before >= self._next_timing:
             self._time_prediction(block.rows[0])
         if self.learning:
-            found = self.model.test_then_train(block.rows, **block.learner_arguments())
+            found = self.model.test_then_train(block.rows, **block.learner_arguments(),
+                                               hidden=hidden)
             predicted, probabilities = found.labels, found.probabilities
         else:
             predicted = self.model.predict(block.rows)
@@ -198,8 +204,10 @@ class PrequentialEvaluation:
 
     def _settle(self, left: int) -> None:
         """Count all judgements except the latest ones."""
-        while len(self._unsettled) > left:
-            self._metrics.add(*self._unsettled.popleft())
+        count = len(self._unsettled) - left
+        if count > 0:
+            settled = [self._unsettled.popleft() for _ in range(count)]
+            self._metrics.add_block(*zip(*settled, strict=True))
 
     def _follow_judgements(self, event: Event) -> None:
         if event.kind is EventKind.UNDO and self._unsettled:
@@ -266,31 +274,3 @@ class PrequentialEvaluation:
             notes.append(f'{buffer.jumps} times the stamps jumped back by more than '
                          f'{buffer.rules.reorder:g} s; annotations could not reach across')
         return notes
-
-
-def evaluate_bags(
-    bags: BagSet, evaluation: PrequentialEvaluation, name: str, progress: Callable[[int], None],
-) -> EvaluationResult:
-    """Evaluate a model on bags.
-
-    Args:
-        bags: Bags to play.
-        evaluation: The run, with its model.
-        name: What distinguishes the run.
-        progress: Called with the number of messages read since the last call.
-
-    Raises:
-        BagError: A bag cannot be read, or has nothing to compare predictions with.
-
-    """
-    notes: list[str] = []
-    start = 0
-    began = time.perf_counter()
-    for path in bags.paths:
-        steps = bags.steps(path, evaluation.stream, evaluation.on_prediction is None)
-        for step, messages in steps:
-            evaluation.take(step)
-            progress(messages)
-        start = start or steps.start
-        notes += steps.notes
-    return evaluation.result(name, start, time.perf_counter() - began, notes)

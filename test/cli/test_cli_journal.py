@@ -9,7 +9,7 @@ import pytest
 import yaml
 from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC

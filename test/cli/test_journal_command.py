@@ -9,13 +9,13 @@ import threading
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal import Journal
-from proemlc_ros.bags.journal_backup import back_up
+from proemlc_ros.bags.journal.backup import back_up
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.resume import resume
 from proemlc_ros.classifier.records import Annotation, Learnt
-from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 

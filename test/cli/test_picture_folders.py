@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.picture_files import natural_key
-from proemlc_ros.bags.picture_labels import read_picture_labels
-from proemlc_ros.bags.picture_sources import open_source
+from proemlc_ros.bags.pictures.picture_files import natural_key
+from proemlc_ros.bags.pictures.picture_labels import read_picture_labels
+from proemlc_ros.bags.pictures.picture_sources import open_source
 from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
 from proemlc_ros.cli.teach import check_port, features_file

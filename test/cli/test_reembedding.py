@@ -9,14 +9,14 @@ import pytest
 
 cv2 = pytest.importorskip('cv2')
 
-from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.corrections import Correction
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.corrections.corrections import Correction
+from proemlc_ros.classifier.corrections.reembedding import Embedding, Reembedding
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.resume import resume
 from proemlc_ros.classifier.records import Annotation, Learnt, Picture
-from proemlc_ros.classifier.reembedding import Embedding, Reembedding
-from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError

@@ -45,6 +45,14 @@ def test_dask_equals_one_process(tmp_path, samples, cluster, settings):
     assert total.sums.samples == 400
 
 
+@pytest.mark.slow
+def test_a_cluster_of_our_own_spends_its_time_on_the_tasks(cluster):
+    import dask
+    profiled = cluster.client.run(dask.config.get, 'distributed.worker.profile.enabled')
+    assert list(profiled.values()) == [False, False]
+    assert dask.config.get('distributed.worker.profile.enabled'), 'of other clusters'
+
+
 def sums_once_killed(model, bags, path):
     """Add up a bag; all but the first wait until a worker was killed."""
     deadline = time.monotonic() + 60

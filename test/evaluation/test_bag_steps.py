@@ -14,8 +14,9 @@ from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import bag_steps
+from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,10 @@ from proemlc_ros.classifier.records import Annotation, Event, EventKind, Stamped
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
 from proemlc_ros.evaluation.backends import LocalBackend
+from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 from proemlc_ros.evaluation.training import train
 
 SECOND = 1_000_000_000

@@ -4,8 +4,8 @@
 
 import shutil
 
+from proemlc_ros.classifier.durability.settings_file import read_settings, write_settings
 from proemlc_ros.classifier.profiles import LearnerFactory
-from proemlc_ros.classifier.settings_file import read_settings, write_settings
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.journal_settings import common_settings, journal_settings
 
