@@ -128,13 +128,22 @@ run_tests() {
   if is_partial "$@"; then
     exec python3 -m pytest "$@"
   fi
-  run_linters
-  local options=()
+  # The linters run beside the tests, much of whose time is waiting; what they found comes last.
+  local options=() failed=0 linters found
+  found=$(mktemp)
+  run_linters > "$found" 2>&1 &
+  linters=$!
   # No more than there are processors: tests with a browser and four nodes fill one each.
   ! has_module xdist ||
     options+=(--numprocesses=auto --dist=loadfile --no-loadscope-reorder)
+  # In seconds; the longest test takes a tenth of it on a quiet machine.
+  ! has_module pytest_timeout || options+=(--timeout=600)
   ! has_module pytest_cov || options+=(--cov --cov-report=term)
-  gate 'pytest: tests, doctests, coverage' python3 -m pytest "${options[@]}" "$@"
-  ! has_module pytest_cov || gate 'coverage of the learner, in percent' \
-    coverage report --include='proemlc_ros/core/*' --format=total --fail-under=95
+  (gate 'pytest: tests, doctests, coverage' python3 -m pytest "${options[@]}" "$@") || failed=$?
+  ! has_module pytest_cov || (gate 'coverage of the learner, in percent' \
+    coverage report --include='proemlc_ros/core/*' --format=total --fail-under=95) || failed=$?
+  wait "$linters" || failed=$?
+  cat "$found" >&2
+  rm "$found"
+  return "$failed"
 }

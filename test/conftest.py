@@ -13,6 +13,16 @@ from typing import Any
 import pytest
 from ros_process import RosProcess
 
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:  # the tests that need it skip themselves
+    pass
+else:
+    # Its limits are on the clock: beside other work a sound test would fail by them.
+    settings.register_profile('any load', deadline=None,
+                              suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile('any load')
+
 # Fixtures are no doctests; collected as modules, files of one name would get in each other's way.
 collect_ignore_glob = ['*conftest.py']
 

@@ -46,7 +46,8 @@ def test_every_setting_of_the_feature_node_is_documented():
 
 def test_every_parameter_of_the_operators_nodes_is_documented():
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    from proemlc_ros.nodes import dashboard_node, operator_node, teleop_node
+    from proemlc_ros.nodes import dashboard_node, teleop_node
+    from proemlc_ros.nodes.operator import operator_node
     text = page('teaching.md')
     declared = (operator_node.CLASSIFIER, *dashboard_node.PARAMETERS)
     for entry in declared:
@@ -64,7 +65,7 @@ def test_every_command_is_shown_somewhere():
 
 def test_every_dependency_has_its_reason():
     names = {'numpy': 'NumPy', 'scipy': 'SciPy', 'cv2': 'OpenCV', 'sklearn': 'scikit-learn',
-             'distributed': 'Dask', 'yaml': 'PyYAML', 'matplotlib': 'Matplotlib'}
+             'dask': 'Dask', 'distributed': 'Dask', 'yaml': 'PyYAML', 'matplotlib': 'Matplotlib'}
     reasons = page('architecture.md').partition('## Dependencies')[2]
     for module in outside_modules():
         shown = '`*_msgs`' if module.endswith('_msgs') else names.get(module, module)

@@ -21,7 +21,8 @@ def copy_checkout(target: Path) -> Path:
 
 def run(*command: object, folder: Path | None = None, **variables: str) -> str:
     """Run a command, with more variables than the test's own; return what it prints."""
-    environment = {**os.environ, **variables}
+    # Builds are tried out, not used for long: the compiler need not optimise.
+    environment = {**os.environ, 'CMAKE_BUILD_TYPE': 'None', **variables}
     # The coverage of the test process has no place in builds.
     environment.pop('COVERAGE_PROCESS_CONFIG', None)
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, text=True,

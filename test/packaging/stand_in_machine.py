@@ -14,8 +14,8 @@ from pathlib import Path
 
 from checkout import ROOT
 
-TOOLS = ('bash', 'cat', 'dirname', 'env', 'flock', 'grep', 'ln', 'ls', 'mkdir', 'mv', 'readlink',
-         'rm', 'sha256sum', 'tail', 'touch', 'uname')
+TOOLS = ('awk', 'bash', 'cat', 'dirname', 'env', 'flock', 'grep', 'ln', 'ls', 'mkdir', 'mv',
+         'readlink', 'rm', 'sha256sum', 'tail', 'touch', 'uname')
 MACHINE = ('c++', 'make', 'cmake')
 
 # Does what ./proemlc needs of Python and logs the rest; FAIL names a step that fails, HOLD a named
@@ -24,7 +24,7 @@ STAND_IN = """#!/bin/bash
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin" "$3/share/proemlc_ros" && cp_self="$3/bin/python" &&
     cat "$0" > "$cp_self" && /bin/chmod +x "$cp_self" ;;
-  "-m pip install"*jazzy.txt) [ -z "$HOLD" ] || cat "$HOLD" ;;
+  "-m pip install"*/1/jazzy.txt) [ -z "$HOLD" ] || cat "$HOLD" ;;
   --version) echo Python 3.12.0; exit ;;
   -c*) exit 0 ;;
 esac
@@ -67,8 +67,11 @@ class Machine:
                               env=self.environment(**variables), capture_output=True)
 
     def steps(self) -> list[str]:
-        """Return what was done since the last call, one word per step."""
+        """Return what was done since the last call, one word per step.
+
+        Of the two processes that install a lock file, the one that every file has stands for both.
+        """
         calls = self.calls.read_text() if self.calls.exists() else ''
         self.calls.unlink(missing_ok=True)
-        return [re.search(r'venv|(?<=/)\w+(?=\.txt)|--editable', line)[0]
-                for line in calls.splitlines()]
+        return [re.search(r'(?<=-m )venv|(?<=/)\w+(?=\.txt)|--editable', line)[0]
+                for line in calls.splitlines() if '/parts/0/' not in line]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps by which setup.py builds the interfaces; test_colcon.py shows them together."""
 
+import subprocess
 import sys
 import sysconfig
 
@@ -11,7 +12,7 @@ from checkout import ROOT, run
 
 sys.path.insert(0, str(ROOT))
 
-from building import interfaces, wheel_exports
+from building import interfaces, parse_once, wheel_exports
 
 
 def test_staging_holds_the_interfaces_of_the_folder(tmp_path):
@@ -20,6 +21,14 @@ def test_staging_holds_the_interfaces_of_the_folder(tmp_path):
     assert staged == interfaces.interface_files()
     for name in staged:
         assert f'"{name}"' in (project / 'CMakeLists.txt').read_text()
+
+
+def test_an_interface_follows_those_that_it_holds():
+    names = interfaces.interface_files()
+    ordered = interfaces.nested_first(names)
+    assert sorted(ordered) == names
+    assert ordered.index('msg/Region.msg') < ordered.index('msg/Prediction.msg')
+    assert ordered.index('msg/Prediction.msg') < ordered.index('srv/Predict.srv')
 
 
 def test_a_deleted_interface_leaves_nothing_generated(tmp_path):
@@ -150,6 +159,61 @@ def test_without_ros_the_build_says_what_to_do(tmp_path, monkeypatch):
 def test_a_failing_step_shows_its_own_words():
     with pytest.raises(interfaces.BuildError, match='wrong'):
         interfaces._run([sys.executable, '-c', 'import sys; sys.exit("wrong")'], {})
+
+
+IDL = """
+module shop { module msg {
+  @verbatim(language="comment", text="Things to buy.")
+  struct Order {
+    @verbatim(language="comment", text="Their number, \\\"n\\\".")
+    uint32 number;
+    sequence<string, 3> names;
+  };
+}; };
+"""
+
+
+def test_interfaces_are_parsed_once_and_give_the_same_tree(tmp_path):
+    parser = pytest.importorskip('rosidl_parser.parser')
+    parsed = []
+
+    def parse(text):
+        parsed.append(text)
+        return parser.get_ast_from_idl_string(text)
+
+    shared = [parse_once.shared(parse, parser.grammar, tmp_path / 'parsed') for _ in range(2)]
+    assert shared[0](IDL) == shared[1](IDL) == parser.get_ast_from_idl_string(IDL)
+    assert parsed == [IDL]
+    shared[1](IDL.replace('3', '4'))
+    assert len(parsed) == 2
+
+
+def test_another_command_of_the_build_runs_as_it_is(tmp_path):
+    done = subprocess.run(
+        [sys.executable, parse_once.__file__, tmp_path, 'sh', '-c', 'echo "$@"; exit 3',
+         'sh', 'a b'],
+        capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, 'a b\n')
+
+
+def test_a_generator_runs_with_its_arguments_and_shares_what_it_parses(tmp_path):
+    pytest.importorskip('rosidl_parser')
+    generator = tmp_path / 'rosidl_generator_words'
+    generator.write_text(
+        'import sys\nfrom rosidl_parser.parser import parse_idl_string\n'
+        'parse_idl_string(open(sys.argv[1]).read())\nsys.exit(4)\n')
+    (tmp_path / 'Order.idl').write_text(IDL)
+    done = subprocess.run([sys.executable, parse_once.__file__, tmp_path / 'parsed',
+                           sys.executable, generator, tmp_path / 'Order.idl'])
+    assert done.returncode == 4
+    assert len(list((tmp_path / 'parsed').iterdir())) == 1
+
+
+def test_another_build_type_generates_again(compiled, tmp_path, monkeypatch):
+    interfaces.generate(tmp_path)
+    monkeypatch.setenv('CMAKE_BUILD_TYPE', 'Debug')
+    interfaces.generate(tmp_path)
+    assert len(compiled) == 2
 
 
 def test_setup_py_lists_its_commands():

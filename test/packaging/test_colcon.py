@@ -96,6 +96,8 @@ def test_a_first_build(workspace):
     assert not (workspace.prefix / 'share/proemlc_ros/package.xml').is_symlink()
     leftovers = {path.name for path in workspace.source.iterdir()} & {'build', 'install'}
     assert not leftovers, 'the build left something in the source folder'
+    cache, = (workspace.folder / 'build').rglob('CMakeCache.txt')
+    assert 'JOINED:UNINITIALIZED=ON' in cache.read_text(), 'each source was compiled on its own'
 
 
 def test_a_cpp_package_uses_the_interfaces(workspace):

@@ -32,9 +32,29 @@ def test_every_linter_has_a_command():
     assert [*re.findall(r'^      (\w+)\) ', body, re.MULTILINE)] == LINTERS
 
 
-def test_the_test_command_runs_all_linters():
-    body = COMMON.partition('run_tests() {')[2].partition('\n}')[0]
-    assert re.search(r'^  run_linters$', body, re.MULTILINE)
+def run_gates(folder, **codes):
+    """Run the test command with tools that only return their exit codes; return the last run."""
+    for tool in ('ruff', 'mypy', 'shellcheck', 'check-jsonschema', 'python3', 'coverage'):
+        program = folder / tool
+        program.write_text(f'#!/bin/sh\necho {tool} ran\nexit {codes.get(tool, 0)}\n',
+                           encoding='utf-8')
+        program.chmod(0o755)
+    script = f'set -euo pipefail; root={ROOT}; source environment/common.sh; run_tests'
+    return subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True,
+                          env={'PATH': f'{folder}:/usr/bin:/bin'}, timeout=60, check=False)
+
+
+def test_the_test_command_runs_all_linters_beside_the_tests(tmp_path):
+    done = run_gates(tmp_path)
+    assert done.returncode == 0, done
+    for tool in ('ruff', 'mypy', 'shellcheck', 'check-jsonschema'):
+        assert f'{tool} ran' in done.stderr
+    assert 'coverage ran' in done.stdout
+
+
+@pytest.mark.parametrize('tool', ['ruff', 'mypy', 'shellcheck', 'coverage'])
+def test_a_gate_that_fails_fails_the_test_command(tool, tmp_path):
+    assert run_gates(tmp_path, **{tool: 3}).returncode == 3
 
 
 def test_continuous_integration_runs_the_test_command_once():

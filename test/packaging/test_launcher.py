@@ -106,6 +106,22 @@ def test_an_interrupted_build_goes_on(machine):
     assert machine.steps() == ['--editable']
 
 
+def test_each_wheel_of_a_lock_is_installed_by_one_of_the_two_processes(machine):
+    machine.proemlc('setup')
+    parts = [(machine.checkout / f'.venv/parts/{part}/jazzy.txt').read_text(encoding='utf-8')
+             for part in (0, 1)]
+    whole = (machine.checkout / 'requirements/jazzy.txt').read_text(encoding='utf-8')
+    assert sorted(''.join(parts).splitlines()) == sorted(whole.splitlines())
+    entries = [re.findall(r'^[^ #]', part, re.MULTILINE) for part in parts]
+    assert abs(len(entries[0]) - len(entries[1])) <= 1
+
+
+@pytest.mark.parametrize('part', [0, 1])
+def test_one_process_that_fails_is_enough(machine, part):
+    done = machine.proemlc('setup', FAIL=f'/{part}/jazzy.txt', MESSAGE='ERROR: cut')
+    assert done.returncode == 1 and 'installing failed: ERROR: cut' in done.stderr
+
+
 def test_another_python_makes_another_environment(machine):
     machine.proemlc('setup')
     machine.steps()

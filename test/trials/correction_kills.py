@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import NodeLives, Say, open_durable, said_before_kill
 
-from proemlc_ros.bags.stored_journal import StoredJournal
-from proemlc_ros.classifier.corrections import Correction
-from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.bags.journal.stored_journal import StoredJournal
+from proemlc_ros.classifier.corrections.corrections import Correction
+from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.records import Annotation, Event, Learnt, Picture
 from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.core import ProEMLC

@@ -21,8 +21,9 @@ from failing_disk import run_failing_disk, run_small_disk
 from judge import Judge
 
 
-def run_damage(rounds: int, scratch: Path, seed: int = 1) -> dict[str, Counter[str]]:
-    """Do that many rounds of each kind.
+def run_damage(rounds: int, scratch: Path, seed: int = 1,
+               only: str = '') -> dict[str, Counter[str]]:
+    """Do that many rounds of each kind; only: of those whose name has this in it.
 
     Returns:
         Counts of held, said and lost by kind.
@@ -30,6 +31,8 @@ def run_damage(rounds: int, scratch: Path, seed: int = 1) -> dict[str, Counter[s
     judge, dice = Judge(scratch), Random(seed)
     counts: dict[str, Counter[str]] = {}
     for kind, (hurt, snapshots) in KINDS.items():
+        if only not in kind:
+            continue
         counts[kind] = Counter()
         for number in range(rounds):
             folder = judge.copy(f'{number}', snapshots)
@@ -39,6 +42,7 @@ def run_damage(rounds: int, scratch: Path, seed: int = 1) -> dict[str, Counter[s
             if verdict == 'lost':
                 print(f'{kind}, round {number}: {reason}')
             shutil.rmtree(folder)
+        print(f'{kind}: {dict(counts[kind])}', flush=True)
     return counts
 
 
@@ -56,12 +60,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--rounds', type=int, default=1000, help='of each kind of damage')
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--only', default='', metavar='TEXT',
+                        help='kinds with this in their name; no failing disk')
     args = parser.parse_args()
     folder = '/dev/shm' if Path('/dev/shm').is_dir() else None
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        counts = run_failing_disk(Path(scratch))
-        counts.update(run_small_disk(Path(scratch)))
-        counts.update(run_damage(args.rounds, Path(scratch), args.seed))
+        counts: dict[str, Counter[str]] = {}
+        if not args.only:
+            counts = run_failing_disk(Path(scratch))
+            counts.update(run_small_disk(Path(scratch)))
+        counts.update(run_damage(args.rounds, Path(scratch), args.seed, args.only))
     return 1 if show(counts) else 0
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.resume import ResumeReport, resume
 from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.classifier.resume import ResumeReport, resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
@@ -28,6 +28,8 @@ Verdict = tuple[str, str]
 WIDTH = 40
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))
 MESSAGES = RosbagsMessages()
+# Of the rolling loss; short, so that a replay learns in blocks and one by one.
+WINDOW = 20
 
 
 def new_learner() -> ProEMLC:
@@ -44,7 +46,8 @@ def open_model(folder: Path) -> tuple[DurableModel, ResumeReport]:
     directory = ModelDirectory(folder)
     try:
         journal = Journal(directory.journal, MESSAGES, max_file_bytes=100_000)
-        durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
+        durable = DurableModel(VersionedModel(new_learner(), window=WINDOW), new_learner,
+                               directory, journal)
         return durable, resume(durable)
     except BaseException:
         directory.close()

@@ -93,6 +93,8 @@ def classifier(folder: Path) -> RosProcess:
 def teach(partner: ClassifierPartner, samples: int) -> None:
     """Teach in all ways, with all kinds of changes in between."""
     camera = partner.node.create_publisher(Image, '/camera', 10)
+    # The classifier looks for the topic once a second; all could be taught by then.
+    partner.spin_until(camera.get_subscription_count, 30, 'the subscription to the camera')
     for number in range(1, samples + 1):
         stamp, label = float(number), NAMES[number % len(NAMES)]
         picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))

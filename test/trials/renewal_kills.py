@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import Say, open_durable, said_before_kill
 
-from proemlc_ros.bags.journal_reading import read_entries
+from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.records import Annotation, EventKind
 from proemlc_ros.classifier.renewal import task as renewal_task
