@@ -4,6 +4,7 @@
 
 python benchmarks/bags.py                  # speed, and Dask with two local workers
 python benchmarks/bags.py --memory         # also memory from 10^4 to 10^6 samples (minutes)
+python benchmarks/bags.py --only dask --dask-samples 1000000 --rounds 1
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def main() -> None:
     parser.add_argument('--samples', type=int, default=200_000)
     parser.add_argument('--rounds', type=int, default=2)
     parser.add_argument('--memory', action='store_true')
-    parser.add_argument('--only-memory', action='store_true')
+    parser.add_argument('--only', choices=['speed', 'dask', 'memory'])
+    parser.add_argument('--storage', choices=['mcap', 'sqlite3'], help='of the bags for speed')
+    parser.add_argument('--dask-samples', type=int, default=100_000)
     parser.add_argument('--most', type=int, default=1_000_000, help='samples for --memory')
     parser.add_argument('--child', type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -33,10 +36,12 @@ def main() -> None:
         return
     with TemporaryDirectory(prefix='proemlc_bench_') as name:
         folder = Path(name)
-        if not args.only_memory:
-            bag_measures.speed(folder, args.samples, args.rounds)
-            bag_measures.dask(folder, args.samples // 8, args.rounds)
-        if args.memory or args.only_memory:
+        if args.only in (None, 'speed'):
+            for storage in [args.storage] if args.storage else ['mcap', 'sqlite3']:
+                bag_measures.speed(folder, storage, args.samples, args.rounds)
+        if args.only in (None, 'dask'):
+            bag_measures.dask(folder, args.dask_samples // bag_measures.PARTS, args.rounds)
+        if args.memory or args.only == 'memory':
             bag_measures.memory(folder, args.most)
 
 

@@ -192,6 +192,7 @@ def main() -> int:
     show_drift(20_000, 100, 'float32', None)
     show_memory(100_000 if quick else 1_000_000)
     show_longest('1000 random neurons', 1500, hidden_size=1000, activation='relu', scaling='none')
+    show_longest('the same behind a fitted scaling', 1500, hidden_size=1000, activation='relu')
     show_longest('defaults', 800)
     print(f'{len(missed)} bars missed' + (': ' + ', '.join(missed) if missed else ''))
     return 1 if missed else 0

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import rclpy
 from proemlc_ros.msg import Prediction
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image
@@ -63,6 +64,9 @@ class Camera(Node):
                             data=array('B', pixels.tobytes()))
         self._newest = 0
         self.sent = 0
+        # Kept: rclpy.spin_once() takes the node into an executor and out of it each time.
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self)
 
     def _on_prediction(self, message: Prediction) -> None:
         self._newest = max(self._newest, message.header.stamp.sec)
@@ -76,7 +80,7 @@ class Camera(Node):
         while self._newest < self.sent:
             if time.perf_counter() - start > patience:
                 return None
-            rclpy.spin_once(self, timeout_sec=0.05)
+            self._executor.spin_once(timeout_sec=0.05)
         return time.perf_counter() - start
 
     def send_window(self, in_flight: int, patience: float = 2.0) -> int:
@@ -88,7 +92,7 @@ class Camera(Node):
             self._publisher.publish(self._image)
         deadline = time.perf_counter() + patience
         while self._newest == answered and time.perf_counter() < deadline:
-            rclpy.spin_once(self, timeout_sec=0.05)
+            self._executor.spin_once(timeout_sec=0.05)
         if self._newest == answered:
             self._newest = self.sent  # lost; go on
             return 0

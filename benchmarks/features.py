@@ -20,9 +20,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from proemlc_ros.features.colour import linear_light_table
-from proemlc_ros.features.laser_profile import LaserBeams
-from proemlc_ros.features.motion_window import MotionSample
+from proemlc_ros.features.extractors.colour import linear_light_table
+from proemlc_ros.features.extractors.laser_profile import LaserBeams
+from proemlc_ros.features.extractors.motion_window import MotionSample
 from proemlc_ros.features.registry import make_extractor
 
 

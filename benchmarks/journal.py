@@ -32,7 +32,7 @@ def write(folder: Path, args: argparse.Namespace) -> None:
     """Write the journal."""
     import numpy as np
 
-    from proemlc_ros.bags.journal import Journal
+    from proemlc_ros.bags.journal.journal import Journal
     from proemlc_ros.bags.message_types import RosbagsMessages
     from proemlc_ros.classifier.records import Annotation
     dice = np.random.default_rng(1)
@@ -54,11 +54,11 @@ def write(folder: Path, args: argparse.Namespace) -> None:
 
 def resume_from(folder: Path) -> None:
     """Resume a model from the journal alone."""
-    from proemlc_ros.bags.journal import Journal
+    from proemlc_ros.bags.journal.journal import Journal
     from proemlc_ros.bags.message_types import RosbagsMessages
-    from proemlc_ros.classifier.durable_model import DurableModel
-    from proemlc_ros.classifier.model_directory import ModelDirectory
-    from proemlc_ros.classifier.resume import resume
+    from proemlc_ros.classifier.durability.durable_model import DurableModel
+    from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+    from proemlc_ros.classifier.durability.resume import resume
     from proemlc_ros.classifier.versioned_model import VersionedModel
     from proemlc_ros.core import ProEMLC
     directory = ModelDirectory(folder)

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal import Journal
+from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.corrections import Correction
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.corrections.corrections import Correction
+from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC

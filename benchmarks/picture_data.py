@@ -14,11 +14,18 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.features.colour import ColourHistogram
+from proemlc_ros.features.extractors.colour import ColourHistogram
 
 # Pairs of pictures of different classes that may be as alike as near-copies: one in 10,000.
 _ALIKE = 0.9999
 _THUMBNAIL = 16
+# Side of a picture, and of its middle, which is looked for in another picture at these scales.
+_SIDE, _MIDDLE, _SCALES = 48, 32, (0.8, 1.0, 1.25)
+# Pairs of different classes, drawn by chance, that tell how alike those are.
+_DRAWN_PAIRS = 30_000
+
+# What counts as near-copies.
+RULES = ('thumbnails', 'shifted', 'colours')
 
 Vectors = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -47,21 +54,26 @@ def folder_of(name: str) -> Path:
     return Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'images' / name
 
 
-def read_grocery(strict: bool = False) -> Pictures:
-    """Read the groceries: one fine label per picture; near-copies are found by thumbnails.
+def read_grocery(rule: str = 'shifted') -> Pictures:
+    """Read the groceries: one fine label per picture.
 
     Args:
-        strict: pictures of one place from elsewhere, which have the same colours, count as well.
+        rule: which pictures of a class are near-copies, one of RULES. Those with alike
+            thumbnails; 'shifted' ones too, of which one shows the middle of the other; or, beside
+            those with alike thumbnails, those with alike 'colours': pictures of one visit, and of
+            several visits where all of the picture has one colour.
     """
     folder = folder_of('grocery')
     with (folder / 'labels.csv').open(encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
     paths = tuple(folder / row['file'] for row in rows)
-    labels = tuple((row['fine'],) for row in rows)
-    views = [np.array([thumbnail(path) for path in paths])]
-    if strict:
-        views.append(np.array([colours(path) for path in paths]))
-    return Pictures(paths, labels, near_copies(views, [row['fine'] for row in rows]))
+    classes = np.array([row['fine'] for row in rows])
+    near = alike(np.array([thumbnail(path) for path in paths]), classes)
+    if rule == 'shifted':
+        near |= shifted_alike(paths, classes)
+    elif rule == 'colours':
+        near |= alike(np.array([colours(path) for path in paths]), classes)
+    return Pictures(paths, tuple((row['fine'],) for row in rows), connected(near))
 
 
 def read_coco() -> Pictures:
@@ -76,21 +88,53 @@ def read_coco() -> Pictures:
         tuple(tuple(sorted(names)) for names in labels.values()), np.arange(len(labels)))
 
 
-def near_copies(views: Sequence[NDArray[np.float64]], classes: Sequence[str]) -> Indices:
-    """Return a number for each picture, the same for near-copies within a class.
+def alike(view: NDArray[np.float64], classes: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Return which pairs of a class are more alike than all but one in 10,000 of other classes.
 
-    Two pictures are near-copies where in one view, vectors of length one, they are more alike than
-    all but one in 10,000 pairs of different classes; so are pictures that near-copies connect.
+    Args:
+        view: of each picture, a vector of length one.
+        classes: of the pictures.
     """
-    names = np.array(classes)
-    same = names[:, np.newaxis] == names
-    pairs = np.triu_indices(len(names), 1)
-    near = np.zeros(same.shape, bool)
-    for view in views:
-        alike = view @ view.T
-        near |= alike > np.quantile(alike[pairs][~same[pairs]], _ALIKE)
-    group = np.arange(len(names))
-    for one, other in zip(*np.nonzero(np.triu(near & same, 1)), strict=True):
+    same = classes[:, np.newaxis] == classes
+    found = view @ view.T
+    return np.triu(same & (found > np.quantile(found[np.triu(~same, 1)], _ALIKE)), 1)
+
+
+def shifted_alike(paths: Sequence[Path], classes: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Return which pairs of a class show the same after a shift and a change of scale.
+
+    The middle of each is looked for in the other (normalised correlation); they must be more alike
+    than all but one in 10,000 pairs of different classes.
+    """
+    small = [small_picture(path, _SIDE) for path in paths]
+    middles = [[middle_of(picture, scale) for scale in _SCALES] for picture in small]
+
+    def likeness(one: int, other: int) -> float:
+        return max(float(cv2.matchTemplate(small[there], middle, cv2.TM_CCOEFF_NORMED).max())
+                   for here, there in ((one, other), (other, one)) for middle in middles[here])
+
+    random = np.random.default_rng(0)
+    drawn = random.integers(len(paths), size=(2 * _DRAWN_PAIRS, 2))
+    others = drawn[classes[drawn[:, 0]] != classes[drawn[:, 1]]][:_DRAWN_PAIRS]
+    least = np.quantile([likeness(*pair) for pair in others], _ALIKE)
+    near = np.zeros((len(paths), len(paths)), bool)
+    for one, other in zip(*np.nonzero(np.triu(classes[:, np.newaxis] == classes, 1)), strict=True):
+        near[one, other] = likeness(one, other) > least
+    return near
+
+
+def middle_of(picture: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+    """Return the middle of a picture at a scale."""
+    side = round(_SIDE * scale)
+    scaled = cv2.resize(picture, (side, side), interpolation=cv2.INTER_AREA)
+    start = (side - _MIDDLE) // 2
+    return np.ascontiguousarray(scaled[start:start + _MIDDLE, start:start + _MIDDLE])
+
+
+def connected(near: NDArray[np.bool_]) -> Indices:
+    """Return a number for each picture, the same for those that near-copies connect."""
+    group = np.arange(len(near))
+    for one, other in zip(*np.nonzero(near), strict=True):
         group[group == group[other]] = group[one]
     return group
 
@@ -103,11 +147,15 @@ def colours(path: Path) -> NDArray[np.float64]:
 
 def thumbnail(path: Path) -> NDArray[np.float64]:
     """Return a small picture as a vector of length one, without its mean colour."""
-    small = cv2.resize(cv2.imread(str(path)), (_THUMBNAIL, _THUMBNAIL),
-                       interpolation=cv2.INTER_AREA)
-    values = cv2.cvtColor(small, cv2.COLOR_BGR2Lab).astype(np.float64)
+    values = small_picture(path, _THUMBNAIL).astype(np.float64)
     values -= values.mean((0, 1))
     return values.ravel() / max(float(np.linalg.norm(values)), 1e-9)
+
+
+def small_picture(path: Path, side: int) -> NDArray[np.float32]:
+    """Return a picture of a side, in L*a*b*."""
+    small = cv2.resize(cv2.imread(str(path)), (side, side), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2Lab), np.float32)
 
 
 def extracted(pictures: Pictures, extract: Callable[[Sequence[NDArray[np.uint8]]], list[Vectors]],

@@ -40,8 +40,8 @@ class NodeLearner:
 
     def __init__(self, extractor: str, folder: Path) -> None:
         """Open it in an empty folder."""
-        from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS
-        from proemlc_ros.nodes.open_classifier import open_classifier
+        from proemlc_ros.nodes.classifier.open_classifier import open_classifier
+        from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
         values = SimpleNamespace(**{entry.name: entry.default for entry in CLASSIFIER_PARAMETERS})
         values.model_directory = str(folder)
         self._extractor = extractor

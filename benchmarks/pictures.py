@@ -3,7 +3,7 @@
 """
 Real pictures through the default configuration of the nodes: hand-made features and deep ones.
 
-Run:  ./proemlc run python benchmarks/pictures.py [--strict] [--live] [--features NAME ...]
+Run:  ./proemlc run python benchmarks/pictures.py [--copies RULE] [--live] [--features NAME ...]
 
 The features are those that the feature node makes; the classifier is the one that the node opens,
 with its default parameters, journal included. Pictures are taught shuffled and as a person
@@ -26,6 +26,7 @@ import cv2
 import numpy as np
 from picture_data import (
     ORDERS,
+    RULES,
     Indices,
     Pictures,
     Vectors,
@@ -57,14 +58,16 @@ def main() -> int:
     parser.add_argument('--features', nargs='+', default=list(FEATURES), choices=FEATURES)
     parser.add_argument('--repeats', type=int, default=3, metavar='N', help='splits')
     parser.add_argument('--cache', type=Path, metavar='DIR', help='folder that keeps the vectors')
-    parser.add_argument('--strict', action='store_true',
-                        help='pictures of one place count as near-copies, by their colours')
+    parser.add_argument('--copies', default='shifted', choices=RULES,
+                        help='what counts as near-copies (default shifted)')
+    parser.add_argument('--strict', dest='copies', action='store_const', const='colours',
+                        help='the same as --copies colours: whole visits count as near-copies')
     parser.add_argument('--live', action='store_true', help='only the small tasks, over DDS')
     args = parser.parse_args()
     cv2.setNumThreads(1)
     try:
         extractors = {name: extractor_of(name) for name in args.features}
-        grocery, coco = read_grocery(args.strict), read_coco()
+        grocery, coco = read_grocery(args.copies), read_coco()
     except (ProEMLCError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics.sets import f1_micro
-from proemlc_ros.features.crops import pixels_in, widened
 from proemlc_ros.features.extractor import Extractor
-from proemlc_ros.features.image_extractor import ImageExtractor
+from proemlc_ros.features.extractors.image_extractor import ImageExtractor
 from proemlc_ros.features.parameter_file import settings_from_file
-from proemlc_ros.features.proposals import propose
+from proemlc_ros.features.regions.crops import pixels_in, widened
+from proemlc_ros.features.regions.proposals import propose
 from proemlc_ros.features.settings import sensor_from_settings
 from proemlc_ros.regions import Region, overlap
 

@@ -27,11 +27,11 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal import Journal
-from proemlc_ros.bags.journal_reading import read_entries
+from proemlc_ros.bags.journal.journal import Journal
+from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.swap import swap
