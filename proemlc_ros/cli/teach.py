@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import signal
 import socket
 import time
 from contextlib import ExitStack, suppress
@@ -75,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run until Ctrl-C, and return the exit code."""
+    """Run until Ctrl-C or SIGTERM, and return the exit code."""
     for library in ('rclpy', 'aiohttp', 'cv2'):
         if importlib.util.find_spec(library) is None:
             raise ModuleNotFoundError(f'{library} is missing', name=library)
@@ -93,17 +92,16 @@ def run(args: argparse.Namespace) -> int:
     show(f'Source:   {kind} {path}'.rstrip())
     show(f'Features: {features}')
     show(f'Model:    {folder / MODEL_FOLDER}   (kept; the same command goes on with it)')
-    # Whoever ends this program ends its nodes with it.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
         if kind != 'topic':
             stack.enter_context(own_domain())
         # The camera of a topic may be on the robot, and this on a laptop.
         processes = stack.enter_context(Processes(folder, local=kind != 'topic'))
-        start(processes, args, kind, path, features)
-        wait_for_page(processes, args.port)
-        show('Ready:    open the page')
-        processes.wait_for_interrupt()
+        with suppress(KeyboardInterrupt):  # it may come before the page is there
+            start(processes, args, kind, path, features)
+            wait_for_page(processes, args.port)
+            show('Ready:    open the page')
+            processes.wait_for_interrupt()
         show('Ending …')
     return 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from proemlc_ros.demo.interrupts import Interrupts
 from proemlc_ros.errors import DemoError
 
 # Seconds that a process gets to save and end before it is killed.
@@ -23,7 +24,8 @@ STOP_TIMEOUT = 15
 class Processes:
     """Runs modules of the package as processes, each with its output in a file of the folder.
 
-    Use it in a with statement: whatever happens, no process is left behind.
+    Use it in a with statement: whatever happens, no process is left behind. Ctrl-C and SIGTERM
+    raise KeyboardInterrupt there; a second one does not keep it from ending them in order.
     """
 
     def __init__(self, folder: Path, local: bool = True) -> None:
@@ -35,6 +37,7 @@ class Processes:
         """
         self._folder = folder
         self._running: dict[str, subprocess.Popen[str]] = {}
+        self._interrupts = Interrupts()
         # Two BLAS libraries with a pool of threads each slow one another down.
         self.environment: dict[str, str] = {
             **({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'} if local else {}),
@@ -43,6 +46,7 @@ class Processes:
 
     def __enter__(self) -> Processes:
         """Return itself."""
+        self._interrupts.__enter__()
         return self
 
     def __exit__(
@@ -51,10 +55,11 @@ class Processes:
     ) -> None:
         """End all processes."""
         self.stop()
+        self._interrupts.__exit__(kind, error, trace)
 
     def start(self, module: str, *arguments: object, piped: bool = False) -> None:
         """Start a module of proemlc_ros.nodes; `piped` keeps its output for `lines`."""
-        with self._log(module).open('w') as log:
+        with self._log(module).open('w') as log, self._interrupts.deferred():
             self._running[module] = subprocess.Popen(
                 [sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else log, stderr=log,
@@ -98,18 +103,21 @@ class Processes:
 
     def stop(self) -> dict[str, int]:
         """End all processes, the last started first, and return their exit codes."""
-        for process in reversed(self._running.values()):
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-        codes = {}
-        while self._running:
-            name, process = self._running.popitem()
-            try:
-                codes[name] = process.wait(STOP_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                codes[name] = process.wait()
-        return codes
+        with self._interrupts.ignored():
+            for process in reversed(self._running.values()):
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT)
+            return {name: self._ended(self._running.pop(name))
+                    for name in reversed(list(self._running))}
+
+    @staticmethod
+    def _ended(process: subprocess.Popen[str]) -> int:
+        """Return the exit code of a process that was asked to end."""
+        try:
+            return process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
     def check(self, module: str = '') -> None:
         """Check that all processes run, except maybe one.

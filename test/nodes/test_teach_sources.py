@@ -64,15 +64,20 @@ def teach(start_process, tmp_path, ros):
     return start
 
 
-def end(process, number):
+def end(process, number, least=3):
     """End the command by a signal; it must end what it started, and say that all went well."""
-    pid = process.process.pid
-    children = [int(word) for word in
-                Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
-    assert len(children) >= 3
+    children = children_of(process)
+    assert len(children) >= least
     assert process.stop(number, timeout=90) == 0
     wait_until(lambda: not any(Path(f'/proc/{child}').exists() for child in children),
                'the nodes to end')
+
+
+def children_of(process):
+    """Return the numbers of the processes that the command has started."""
+    pid = process.process.pid
+    return [int(word) for word in
+            Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
 
 
 class Control:
@@ -130,6 +135,13 @@ def test_a_running_camera_is_taught_from(teach, ros):
         end(process, signal.SIGTERM)
     finally:
         camera.close()
+
+
+def test_ended_before_the_page_is_there(start_process, tmp_path):
+    process = start_process('proemlc', 'teach', '--topic', '/robot/image', '--hand-made',
+                            '--port', free_port(), '--folder', tmp_path / 'taught')
+    wait_until(lambda: children_of(process), 'the first node')
+    end(process, signal.SIGTERM, least=1)
 
 
 class Camera:
