@@ -32,14 +32,23 @@ def test_every_linter_has_a_command():
     assert [*re.findall(r'^      (\w+)\) ', body, re.MULTILINE)] == LINTERS
 
 
-def run_gates(folder, **codes):
-    """Run the test command with tools that only return their exit codes; return the last run."""
+def run_gates(folder, arguments='', monitoring=True, **codes):
+    """Run the test command with tools that only return their exit codes; return the last run.
+
+    Args:
+        folder: gets the tools.
+        arguments: of the test command.
+        monitoring: whether Python can count lines at little cost.
+        codes: exit codes by tool.
+    """
     for tool in ('ruff', 'mypy', 'shellcheck', 'check-jsonschema', 'python3', 'coverage'):
         program = folder / tool
-        program.write_text(f'#!/bin/sh\necho {tool} ran\nexit {codes.get(tool, 0)}\n',
-                           encoding='utf-8')
+        program.write_text(
+            f'#!/bin/sh\ncase "$*" in *monitoring*) exit {int(not monitoring)} ;; esac\n'
+            f'echo {tool} ran "$*"\nexit {codes.get(tool, 0)}\n', encoding='utf-8')
         program.chmod(0o755)
-    script = f'set -euo pipefail; root={ROOT}; source environment/common.sh; run_tests'
+    script = (f'set -euo pipefail; root={ROOT}; source environment/common.sh; '
+              f'run_tests {arguments}')
     return subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True,
                           env={'PATH': f'{folder}:/usr/bin:/bin'}, timeout=60, check=False)
 
@@ -49,7 +58,16 @@ def test_the_test_command_runs_all_linters_beside_the_tests(tmp_path):
     assert done.returncode == 0, done
     for tool in ('ruff', 'mypy', 'shellcheck', 'check-jsonschema'):
         assert f'{tool} ran' in done.stderr
-    assert 'coverage ran' in done.stdout
+
+
+@pytest.mark.parametrize('monitoring, arguments, counted', [
+    (True, '', True), (False, '', False), (False, '--cov', True)])
+def test_lines_are_counted_where_it_costs_little_or_is_asked_for(
+        tmp_path, monitoring, arguments, counted):
+    done = run_gates(tmp_path, arguments, monitoring)
+    assert done.returncode == 0, done
+    assert ('coverage ran' in done.stdout) == counted
+    assert ('--cov-report=term' in done.stdout) == counted
 
 
 @pytest.mark.parametrize('tool', ['ruff', 'mypy', 'shellcheck', 'coverage'])
