@@ -68,12 +68,20 @@ def qos_check(graph) -> QosCheck:
 
 def test_a_subscriber_is_named_though_the_graph_learns_its_name_late(graph, qos_check):
     graph.endpoints = {1: Endpoint(RELIABLE, '_NODE_NAME_UNKNOWN_')}
-    qos_check.check()
+    for _ in range(5):
+        qos_check.check()
     assert not graph.warnings
     graph.endpoints[1].node = 'viewer'
     qos_check.check()
     warning, = graph.warnings
     assert warning.startswith('/viewer subscribes')
+
+
+def test_one_that_never_gets_a_name_is_warned_of_all_the_same(graph, qos_check):
+    graph.endpoints = {1: Endpoint(RELIABLE, '_NODE_NAME_UNKNOWN_')}
+    for _ in range(30):
+        qos_check.check()
+    assert len(graph.warnings) == 1
 
 
 def test_each_incompatible_subscriber_is_warned_of_once(graph, qos_check):
@@ -125,7 +133,7 @@ def test_a_real_graph_shows_incompatible_subscribers_and_no_others(ros):
     compatible.create_subscription(String, '/seen', print, BEST_EFFORT)
     demanding = rclpy.create_node('demanding', context=ros)
     demanding.create_subscription(String, '/seen', print, RELIABLE)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while node.count_subscribers('/seen') < 2:
         assert time.monotonic() < deadline
     for _ in range(3):

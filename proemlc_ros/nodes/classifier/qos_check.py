@@ -17,12 +17,18 @@ from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
 from proemlc_ros.foreign_text import LONGEST_SHOWN, printable_line
 
+# What the graph tells in place of the name of a node that it does not know, or not yet.
+_UNKNOWN = '_NODE_NAME_UNKNOWN_'
+# Checks after which an endpoint is judged whose name stays unknown, as those do that are not ROS.
+_PATIENCE = 10
+
 
 class QosCheck:
     """Checks the endpoints of one topic, each once.
 
-    An endpoint is judged at the second check that sees it: the graph has its QoS at once, but
-    the name of its node often only a moment later, and a warning without a name helps nobody.
+    An endpoint is judged at the second check that sees it, or once its node has a name: the
+    graph has its QoS at once, but the name often only a moment later, on a busy machine
+    seconds, and a warning without a name helps nobody.
 
     Args:
         node: whose topic it is.
@@ -41,19 +47,25 @@ class QosCheck:
         self._publishing = publishing
         self._advice = advice
         self._kind = kind
-        self._new: set[bytes] = set()
+        # How many checks have seen each that is not judged yet.
+        self._new: dict[bytes, int] = {}
         self._judged: set[bytes] = set()
         self._others: Callable[[str], list[Any]] = (
             node.get_subscriptions_info_by_topic if publishing
             else node.get_publishers_info_by_topic)
 
     def check(self) -> None:
-        """Warn of incompatible endpoints that the last check saw for the first time."""
+        """Warn of incompatible endpoints that an earlier check saw for the first time."""
         others = {bytes(other.endpoint_gid): other for other in self._others(self._topic)}
-        for identity in self._new & others.keys():
-            self._judge(others[identity])
-        self._judged = (self._judged | self._new) & others.keys()
-        self._new = others.keys() - self._judged
+        self._judged &= others.keys()
+        self._new = {identity: self._new.get(identity, 0) + 1
+                     for identity in others.keys() - self._judged}
+        for identity, seen in list(self._new.items()):
+            known = others[identity].node_name != _UNKNOWN
+            if seen > (1 if known else _PATIENCE):
+                self._judge(others[identity])
+                self._judged.add(identity)
+                del self._new[identity]
 
     def _judge(self, other: Any) -> None:
         if self._kind and other.topic_type != self._kind:

@@ -52,8 +52,9 @@ _SENSOR_DEPTH = 100
 # the message, and what it cannot keep is counted as lost.
 _EVERY_ANNOTATION = QoSProfile(history=HistoryPolicy.KEEP_ALL,
                                reliability=ReliabilityPolicy.RELIABLE)
-# Seconds that an annotation waits for room in the queue of the learning thread.
-_ROOM_TIMEOUT = 1.0
+# Seconds that an annotation waits for room in the queue of the learning thread: a busy disk may
+# take some for what is in the queue.
+_ROOM_TIMEOUT = 10.0
 _PREDICTIONS_ADVICE = ('Subscribe with best effort (sensor data), or set predictions_reliability '
                        'to reliable.')
 _FEATURES_ADVICE = 'Set features_reliability to best_effort, or publish reliably.'
