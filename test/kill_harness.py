@@ -24,8 +24,8 @@ from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 
 MESSAGES = RosbagsMessages()
-# Seconds until a process must have said its first word.
-BEGIN_TIMEOUT = 60.0
+# Seconds until a process must have said its first words.
+BEGIN_TIMEOUT = 90.0
 Say = Callable[[Any], None]
 
 
@@ -39,12 +39,13 @@ def open_durable(folder: Path, new_learner: Callable[[], ProEMLC],
     return durable
 
 
-def said_before_kill(work: Callable[[Say], None], patience: float) -> list[Any]:
+def said_before_kill(work: Callable[[Say], None], patience: float, least: int = 1) -> list[Any]:
     """Let a forked process work, kill it, and return what it said.
 
     Args:
         work: goes on for ever; it is given a function that says a value, which becomes JSON.
-        patience: seconds from the first word to the kill.
+        patience: seconds from the last of the first words to the kill.
+        least: words that it must have said before, however slow the machine is.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -55,13 +56,20 @@ def said_before_kill(work: Callable[[Say], None], patience: float) -> list[Any]:
         finally:
             os._exit(1)
     os.close(writer)
-    select.select([reader], [], [], BEGIN_TIMEOUT)
+    said = b''
+    deadline = time.monotonic() + BEGIN_TIMEOUT
+    while said.count(b'\n') < least and time.monotonic() < deadline:
+        if select.select([reader], [], [], 1.0)[0]:
+            news = os.read(reader, 1 << 16)
+            if not news:
+                break  # It has ended by itself.
+            said += news
     time.sleep(patience)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), 'the process ended by itself'
     with os.fdopen(reader, 'rb') as stream:
-        lines = stream.read().split(b'\n')[:-1]  # The last one may be cut.
+        lines = (said + stream.read()).split(b'\n')[:-1]  # The last one may be cut.
     return [json.loads(line) for line in lines]
 
 

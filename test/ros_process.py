@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _numbers = itertools.count(1)
+# Seconds that anything may take, also beside a busy process on each core.
+DEADLINE = 90.0
 
 
 class RosProcess:
@@ -50,7 +52,7 @@ class RosProcess:
         if self.running:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(10)
+                self.process.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 self.kill()
 
@@ -64,7 +66,7 @@ class RosProcess:
         """All that the process has printed so far."""
         return self.log.read_text(encoding='utf-8', errors='replace')
 
-    def wait_for(self, pattern: str, timeout: float = 30.0) -> re.Match[str]:
+    def wait_for(self, pattern: str, timeout: float = DEADLINE) -> re.Match[str]:
         """Return the first match of a regular expression in the output, once there is one."""
         deadline = time.monotonic() + timeout
         while not (match := re.search(pattern, self.output)):
@@ -77,11 +79,11 @@ class RosProcess:
             time.sleep(0.02)
         return match
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = DEADLINE) -> int:
         """Return the exit code, once the process has ended."""
         return self.process.wait(timeout)
 
-    def stop(self, number: int = signal.SIGINT, timeout: float = 30.0) -> int:
+    def stop(self, number: int = signal.SIGINT, timeout: float = DEADLINE) -> int:
         """Send a signal, wait for the end and return the exit code."""
         self.process.send_signal(number)
         return self.wait(timeout)

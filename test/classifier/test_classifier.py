@@ -35,6 +35,8 @@ from proemlc_ros.errors import (
 )
 
 MESSAGES = RosbagsMessages()
+# Seconds that anything may take, also beside a busy process on each core.
+DEADLINE = 90.0
 SECOND = 1_000_000_000
 
 
@@ -66,11 +68,11 @@ def annotate(classifier, *labels, stamp=0, **fields):
 
 
 def error_of(future):
-    return future.exception(timeout=20)
+    return future.exception(timeout=DEADLINE)
 
 
 def wait_until(condition):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -80,7 +82,7 @@ def hold(classifier) -> threading.Event:
     """Keep the learning thread busy until the event is set."""
     busy, gate = threading.Event(), threading.Event()
     classifier.learning.call(lambda: (busy.set(), gate.wait()))
-    assert busy.wait(20)
+    assert busy.wait(DEADLINE)
     return gate
 
 
@@ -91,7 +93,7 @@ def test_from_vector_to_learnt_label(classifier):
     assert query.reason is QueryReason.NOVEL
     assert query.vector.stamp == SECOND
     classifier.keep(vector(1))
-    learnt = annotate(classifier, 'cup', stamp=SECOND).result(timeout=20)
+    learnt = annotate(classifier, 'cup', stamp=SECOND).result(timeout=DEADLINE)
     assert isinstance(learnt, Learnt)
     assert learnt.introduced == ('cup',)
     again = classifier.classify(vector(1))
@@ -118,7 +120,7 @@ def test_texts_are_limited_before_they_are_kept(classifier):
 def test_two_ways_to_spell_a_name_are_one_label(classifier):
     values = vector(1).data
     for name in ('caf\u00e9', 'cafe\u0301'):
-        annotate(classifier, name, features=values).result(timeout=20)
+        annotate(classifier, name, features=values).result(timeout=DEADLINE)
     assert classifier.durable.model.learner.labels == ['caf\u00e9']
 
 
@@ -142,7 +144,7 @@ def test_the_first_vector_fixes_the_width_until_something_is_learnt(classifier):
 
 
 def test_vectors_above_the_rate_are_rejected(classifier):
-    classifier.feature_rate.rate = 1.0
+    classifier.feature_rate.rate = 0.001  # so slow that the test's time adds none
     classifier.classify(vector(1))
     with pytest.raises(RateExceededError):
         classifier.classify(vector(1))
@@ -187,7 +189,7 @@ def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
     gate = hold(classifier)
     futures = [annotate(classifier, f'label {number}') for number in range(4)]
     gate.set()
-    assert [future.result(timeout=20).number for future in futures] == [1, 2, 3, 4]
+    assert [future.result(timeout=DEADLINE).number for future in futures] == [1, 2, 3, 4]
     assert sizes == [4]
 
 
@@ -200,7 +202,7 @@ def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypa
         patch.setattr(classifier.durable.journal, 'append', full)
         assert isinstance(error_of(annotate(classifier, 'cup')), JournalError)
     assert classifier.durable.model.learner.labels == []
-    assert annotate(classifier, 'cup').result(timeout=20)
+    assert annotate(classifier, 'cup').result(timeout=DEADLINE)
 
 
 def test_a_fault_in_the_background_is_logged_and_survived(classifier, monkeypatch):
@@ -212,7 +214,7 @@ def test_a_fault_in_the_background_is_logged_and_survived(classifier, monkeypatc
         patch.setattr(classifier.durable, 'learn', broken)
         assert isinstance(error_of(annotate(classifier, 'cup')), ProEMLCError)
     assert isinstance(error_of(classifier.learning.call(lambda: 1 / 0)), ZeroDivisionError)
-    assert annotate(classifier, 'cup').result(timeout=20)
+    assert annotate(classifier, 'cup').result(timeout=DEADLINE)
     assert any('oops' in text for text in classifier.complaints)
     assert any('ZeroDivisionError' in text for text in classifier.complaints)
 
@@ -223,14 +225,14 @@ def test_changes_wait_behind_annotations_and_say_what_they_did(classifier):
     annotate(classifier, 'cup', features=values)
     renamed = classifier.rename('cup', 'mug')
     gate.set()
-    assert renamed.result(timeout=20).message == "'cup' is now 'mug'"
+    assert renamed.result(timeout=DEADLINE).message == "'cup' is now 'mug'"
     assert renamed.result().event.kind is EventKind.RENAME
-    assert classifier.save('kitchen').result(timeout=20).event is None
-    assert classifier.undo().result(timeout=20).message == "undid 'mug'"
+    assert classifier.save('kitchen').result(timeout=DEADLINE).event is None
+    assert classifier.undo().result(timeout=DEADLINE).message == "undid 'mug'"
     assert isinstance(error_of(classifier.undo()), UndoError)
-    loaded = classifier.load('kitchen').result(timeout=20)
+    loaded = classifier.load('kitchen').result(timeout=DEADLINE)
     assert loaded.message == 'loaded kitchen.npz: 1 labels, 1 samples'
-    assert 'before_reset.npz' in classifier.reset().result(timeout=20).message
+    assert 'before_reset.npz' in classifier.reset().result(timeout=DEADLINE).message
     assert classifier.durable.model.learner.labels == []
 
 
@@ -238,7 +240,7 @@ def test_snapshots_are_written_when_due_and_at_the_end(classifier):
     classifier.snapshots.every = 3
     classifier.keep(vector(1))
     for future in [annotate(classifier, 'cup') for _ in range(3)]:
-        future.result(timeout=20)
+        future.result(timeout=DEADLINE)
     wait_until(lambda: not classifier.durable.unsaved)
     last = annotate(classifier, 'plate')
     classifier.close()
@@ -255,7 +257,7 @@ def test_a_snapshot_that_fails_is_logged(classifier, monkeypatch):
     monkeypatch.setattr(ProEMLC, 'save', full)
     classifier.keep(vector(1))
     classifier.snapshots.every = 1
-    annotate(classifier, 'cup').result(timeout=20)
+    annotate(classifier, 'cup').result(timeout=DEADLINE)
     wait_until(lambda: classifier.complaints)
     assert 'No space left' in classifier.complaints[0]
     assert 'the journal has everything' in classifier.complaints[0]

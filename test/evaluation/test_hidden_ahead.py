@@ -38,7 +38,7 @@ def layer_of(settings, width=WIDTH):
 
 def until_prepared(ahead, rows, number):
     """Return the mark of rows once the layer of that number has arrived."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while (mark := ahead.prepare(rows)) is None or mark.number < number:
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -31,7 +31,6 @@ class Robot:
         self.executor.add_node(self.node)
         self.publisher = self.node.create_publisher(Prediction, 'proemlc/predictions', 10)
         self.heard = []
-        self.node.create_subscription(Prediction, 'proemlc/predictions', self.heard.append, 10)
 
     def plant(self, *conditions):
         """Return a tree that does something where one of the conditions holds."""
@@ -41,7 +40,9 @@ class Robot:
             fetch.add_children([condition, py_trees.behaviours.Success('grasp')])
             root.add_child(fetch)
         tree = py_trees.trees.BehaviourTree(root)
-        tree.setup(timeout=15, node=self.node)
+        tree.setup(timeout=60, node=self.node)
+        # The last: those before it have what it has.
+        self.node.create_subscription(Prediction, 'proemlc/predictions', self.heard.append, 10)
         wanted = 1 + len(conditions)
         self.wait(lambda: self.publisher.get_subscription_count() == wanted)
         return tree

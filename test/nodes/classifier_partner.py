@@ -34,6 +34,7 @@ from proemlc_ros.srv import (
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from ros_process import DEADLINE
 from std_srvs.srv import Trigger
 
 WIDTH = 8
@@ -68,9 +69,10 @@ class ClassifierPartner:
         self.annotations = self.node.create_publisher(LabelAnnotation, f'{name}/annotations', 100)
         for topic, kind, qos in (
                 ('predictions', Prediction, qos_profile_sensor_data),
-                ('labels', LabelSet, LATCHED), ('queries', LabelQuery, 10),
-                ('learnt', LabelAnnotation, 50),
-                ('events', ModelEvent, 50)):
+                ('queries', LabelQuery, 10), ('learnt', LabelAnnotation, 50),
+                ('events', ModelEvent, 50),
+                # Last: when the latched labels come, the node knows the subscriptions before.
+                ('labels', LabelSet, LATCHED)):
             self._listen(kind, f'{name}/{topic}', topic, qos)
         self._listen(DiagnosticArray, '/diagnostics', 'diagnostics', 10)
         self.clients = {}
@@ -78,7 +80,7 @@ class ClassifierPartner:
     def _listen(self, kind, full_name, topic, qos):
         self.node.create_subscription(kind, full_name, self.heard[topic].append, qos)
 
-    def spin_until(self, condition, timeout: float = 20.0, what: str = ''):
+    def spin_until(self, condition, timeout: float = DEADLINE, what: str = ''):
         """Return the first true value of a condition."""
         deadline = time.monotonic() + timeout
         while not (value := condition()):
@@ -91,7 +93,7 @@ class ClassifierPartner:
         while time.monotonic() < deadline:
             self.executor.spin_once(0.02)
 
-    def wait_until_ready(self, timeout: float = 40.0) -> ClassifierPartner:
+    def wait_until_ready(self, timeout: float = DEADLINE) -> ClassifierPartner:
         """Wait for an active node that is connected in both directions."""
         self.spin_until(lambda: self.heard['labels'], timeout, 'latched labels')
         self.spin_until(lambda: (self.features.get_subscription_count()
@@ -100,7 +102,7 @@ class ClassifierPartner:
                         timeout, 'subscriptions')
         return self
 
-    def call(self, service: str, timeout: float = 20.0, **fields):
+    def call(self, service: str, timeout: float = DEADLINE, **fields):
         """Call a service and return the answer."""
         kind = SERVICES[service]
         if service not in self.clients:
@@ -117,7 +119,7 @@ class ClassifierPartner:
         message.header.frame_id = 'camera'
         self.features.publish(message)
 
-    def predict(self, stamp: float, values, timeout: float = 20.0, **fields) -> Prediction:
+    def predict(self, stamp: float, values, timeout: float = DEADLINE, **fields) -> Prediction:
         """Publish a vector until its prediction comes; best effort may lose either."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -140,12 +142,23 @@ class ClassifierPartner:
             answer = self.annotate(labels=[f'label {number % 3}'], features=values_of(number))
             assert answer.success, answer.message
 
-    def diagnostics(self, condition=lambda values: True, timeout: float = 20.0) -> dict[str, str]:
-        """Return the values of the first diagnostics that fulfil a condition."""
+    def diagnostics(self, condition=lambda values: True, timeout: float = DEADLINE,
+                    since: float | None = None) -> dict[str, str]:
+        """Return the values of the first diagnostics that fulfil a condition.
+
+        Args:
+            condition: is given the values.
+            timeout: seconds.
+            since: what was found out before is passed over, by the clock of the node; None: now.
+        """
+        # Those that still wait in the queue of DDS are older than what the test did last.
+        since = time.time() if since is None else since
         self.heard['diagnostics'].clear()
 
         def found():
             for message in self.heard['diagnostics']:
+                if seconds_of(message.header) < since:
+                    continue
                 for status in message.status:
                     values = {entry.key: entry.value for entry in status.values}
                     if status.name.endswith(': classifier') and condition(values):

@@ -13,6 +13,7 @@ import pytest
 @pytest.fixture
 def classifier(start_process, ros, tmp_path):
     """Return a function that starts a small classifier on one model directory, and its partner."""
+    import rclpy
     from classifier_partner import ClassifierPartner
     partners = []
 
@@ -23,14 +24,19 @@ def classifier(start_process, ros, tmp_path):
                       'renewal:=manual', *parameters):
             arguments += ['-p', entry]
         node = start_process('classifier_node', *arguments, *remap)
-        partner = ClassifierPartner(ros, name, **options)
-        partners.append(partner)
+        # In a participant of its own: that of an earlier partner believes for a while that a
+        # node lives which was killed, and would call its services.
+        context = rclpy.Context()
+        context.init(domain_id=ros.get_domain_id())
+        partner = ClassifierPartner(context, name, **options)
+        partners.append((partner, context))
         if ready:
             partner.wait_until_ready()
         return node, partner
     yield start
-    for partner in partners:
+    for partner, context in partners:
         partner.close()
+        context.try_shutdown()
 
 
 @pytest.fixture

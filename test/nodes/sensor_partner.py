@@ -14,13 +14,13 @@ from proemlc_ros.msg import FeatureVector
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from ros_process import DEADLINE
 from sensor_msgs.msg import Image
 
 # Parameters of a feature node with one camera.
 CAMERA = """
     sensors: [camera]
-    warning_period: 60.0
+    warning_period: 3600.0
     camera:
       topic: image
       extractor: colour_moments
@@ -36,8 +36,9 @@ class SensorPartner(Node):
         self.status = None
         self._spinner = SingleThreadedExecutor(context=context)
         self._spinner.add_node(self)
+        # Reliable and long: what the node publishes while this process is not let run counts, too.
         self.create_subscription(
-            FeatureVector, 'proemlc/features', self.features.append, qos_profile_sensor_data)
+            FeatureVector, 'proemlc/features', self.features.append, 1000)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -48,7 +49,7 @@ class SensorPartner(Node):
         values = self.status.values if self.status else []
         return next((entry.value for entry in values if entry.key == key), None)
 
-    def wait(self, condition: Callable[[], object], seconds: float = 60.0) -> bool:
+    def wait(self, condition: Callable[[], object], seconds: float = DEADLINE) -> bool:
         """Spin until the condition holds; false where it did not within the deadline."""
         end = time.monotonic() + seconds
         while not condition():
@@ -85,7 +86,7 @@ def stamped(message, seconds, frame='camera_link'):
 def exchange(partner, publisher, message):
     """Publish until a feature vector comes, and return the first."""
     count = len(partner.features)
-    for _ in range(20):
+    for _ in range(round(DEADLINE)):
         publisher.publish(message)
         if partner.wait(lambda: len(partner.features) > count, 1.0):
             return partner.features[count]

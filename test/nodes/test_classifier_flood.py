@@ -33,12 +33,13 @@ def flood(ros):
 def test_every_annotation_of_a_flood_is_learnt_rejected_or_counted_as_lost(
         classifier, flood, depth):
     # A rate below that at which the busiest machine receives them.
-    node, _ = classifier('max_annotation_rate:=50.0')
+    node, _ = classifier('max_annotation_rate:=50.0', 'warning_period:=3600.0')
     account = flood(depth, 5000)
     assert account.total == 5000, account
-    assert account['learnt'] >= 50 and account['rate'] >= 500
+    # A publisher of the shorter queue keeps nothing for a node that is not let run.
+    assert account['learnt'] >= 50 and account.get('rate', 0) + account['lost'] >= 500
     assert ('annotations were lost' in node.output) == (account['lost'] > 0)
-    assert node.output.count('Rejected, rate:') <= 10  # At most one line per warning_period.
+    assert node.output.count('Rejected, rate:') <= 1  # At most one line per warning_period.
 
 
 def test_a_burst_within_the_rate_is_learnt_whole(classifier, flood):

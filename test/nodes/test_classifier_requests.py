@@ -11,6 +11,7 @@ pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import SERVICES, annotation, values_of
 from rclpy.qos import QoSProfile
+from ros_process import DEADLINE
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +28,7 @@ def send_all(partner, numbers, depth: int = 1000) -> dict:
     kind = SERVICES['annotate']
     client = partner.node.create_client(
         kind, f'{partner.name}/annotate', qos_profile=QoSProfile(depth=depth))
-    assert client.wait_for_service(20)
+    assert client.wait_for_service(DEADLINE)
     return {number: client.call_async(kind.Request(
         request_id=f'id {number}', annotation=annotation(
             labels=[f'label {number}'], features=values_of(number)))) for number in numbers}
@@ -45,6 +46,7 @@ def test_a_repeated_request_is_learnt_and_published_once(classifier):
     values = partner.diagnostics(lambda v: v.get('Repeated requests') == '3')
     assert (values['Samples learnt'], values['Rejected: request_id_reused'],
             values['Rejected: bad_request_id']) == ('2', '1', '1')
+    partner.spin_until(lambda: len(partner.heard['learnt']) >= 2, what='what was learnt')
     assert len(partner.heard['learnt']) == 2
 
 

@@ -26,6 +26,7 @@ from proemlc_ros.srv import (
     UndoChange,
 )
 from rclpy.qos import qos_profile_sensor_data
+from ros_process import DEADLINE
 from sensor_msgs.msg import CompressedImage, Image
 
 SERVICES.update(
@@ -100,7 +101,7 @@ def teach(partner, camera) -> list[int]:
         assert answer.success and answer.entry > 0, answer.message
         numbers.append(answer.entry)
         # The picture may come before or after the annotation; it is kept in both cases.
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + DEADLINE
         while not partner.call('get_sample', sample=answer.entry).picture:
             camera.publish(stamp, colour, number)
             assert time.monotonic() < deadline, 'no picture was kept'
@@ -153,7 +154,9 @@ def assert_corrections(partner, numbers) -> None:
     redo, = partner.call('list_history').next_redo
     assert partner.call('redo_change', steps=[redo.number]).success
     assert partner.call('undo_change').success
+    partner.spin_until(lambda: len(partner.heard['events']) >= 10, what='ten events')
     kinds = [event.kind for event in partner.heard['events']]
+    assert len(kinds) == 10
     assert kinds[:4] == [ModelEvent.RELABEL, ModelEvent.RELABEL, ModelEvent.DELETE,
                          ModelEvent.MERGE_LABELS]
     assert kinds[-2:] == [ModelEvent.REDO, ModelEvent.UNDO]

@@ -33,6 +33,7 @@ def test_services_undo_rename_remove_reset_predict(classifier):
         lambda: [m for m in partner.heard['labels'] if m.names == ['zero', 'label 2']])[-1]
     versions = [message.version for message in partner.heard['labels']]
     assert versions == sorted(versions) and state.version == versions[-1]
+    partner.spin_until(lambda: len(partner.heard['events']) >= 4, what='four events')
     assert [event.kind for event in partner.heard['events']] == [1, 1, 2, 3]
     assert partner.call('reset').success
     assert partner.spin_until(

@@ -58,7 +58,7 @@ def test_every_kind_of_sensor_arrives(feature_node, partner):
         (Imu(), 'imu'), (JointState(name=['b', 'a'], position=[1.0, 2.0]), 'joints'),
         (cloud, 'cloud')]
     publishers = [(partner.linked_publisher(type(m), t), m) for m, t in messages]
-    for turn in range(20):
+    for turn in range(90):
         for publisher, message in publishers:
             publisher.publish(stamped(message, 1.0 + turn))
         if partner.wait(lambda: partner.features, 1.0):
@@ -74,9 +74,13 @@ def test_every_kind_of_sensor_arrives(feature_node, partner):
 def test_rate_limit_and_diagnostics(feature_node, partner):
     feature_node(CAMERA + '      max_rate: 10.0\n      reliability: reliable\n')
     publisher = partner.linked_publisher(Image, 'image')
-    exchange(partner, publisher, picture(stamp=99.9)[0])
-    assert partner.wait(lambda: partner.value('published') == '1'), partner.status
-    received = int(partner.value('camera: received'))
+    sent = 0
+    while not partner.features and sent < 90:  # each but the first is beyond the rate
+        publisher.publish(picture(stamp=99.9)[0])
+        sent += 1
+        partner.wait(lambda: partner.features, 1.0)
+    assert partner.wait(lambda: partner.value('camera: received') == str(sent)), partner.status
+    assert partner.value('published') == '1'
     # One second of pictures at 30 Hz; of each three the first passes, so its vector shows
     # that the node keeps up.
     for turn in range(10):
@@ -87,7 +91,7 @@ def test_rate_limit_and_diagnostics(feature_node, partner):
               for found in partner.features[1:]]
     np.testing.assert_allclose(stamps, 100 + np.arange(10) / 10, atol=1e-9)
     assert partner.wait(
-        lambda: int(partner.value('camera: received')) == received + 30), partner.status
+        lambda: partner.value('camera: received') == str(sent + 30)), partner.status
     assert partner.value('published') == '11'
     assert partner.value('extractor') == 'colour_moments/1'
 
@@ -96,19 +100,22 @@ def test_pictures_stay_in_order_and_a_bad_one_stops_none_behind_it(feature_node,
     feature_node(CAMERA + '      reliability: reliable\n')
     publisher = partner.linked_publisher(Image, 'image')
     exchange(partner, publisher, picture(stamp=9.0)[0])
-    partner.features.clear()
+
+    def made():
+        """Return the vectors of the pictures below; the one above may have come several times."""
+        return [found for found in partner.features if found.header.stamp.sec >= 10]
+
     for turn in range(10):
         # As many as the node may hold at once: none of them is dropped.
         for k in range(4):
             message, _ = picture(stamp=10 + turn + k / 10, seed=k)
             message.step = 7 if k == 1 else message.step
             publisher.publish(message)
-        assert partner.wait(lambda count=3 * (turn + 1): len(partner.features) >= count)
-    stamps = [found.header.stamp.sec + found.header.stamp.nanosec * 1e-9
-              for found in partner.features]
+        assert partner.wait(lambda count=3 * (turn + 1): len(made()) >= count)
+    stamps = [found.header.stamp.sec + found.header.stamp.nanosec * 1e-9 for found in made()]
     np.testing.assert_allclose(
         stamps, [10 + turn + k / 10 for turn in range(10) for k in (0, 2, 3)], atol=1e-6)
-    for k, found in zip((0, 2, 3), partner.features):
+    for k, found in zip((0, 2, 3), made()):
         np.testing.assert_array_equal(
             found.data, make_extractor('colour_moments')(picture(seed=k)[1]))
 
@@ -127,9 +134,10 @@ def test_stopping_amid_pictures_is_clean(feature_node, partner):
 
 def test_a_stamp_of_zero_gets_the_time_of_arrival(feature_node, partner):
     feature_node(CAMERA)
+    before = int(time.time())
     found = exchange(
         partner, partner.linked_publisher(Image, 'image'), picture(stamp=0.0)[0])
-    assert abs(found.header.stamp.sec - time.time()) < 60
+    assert before <= found.header.stamp.sec <= time.time()
 
 
 @pytest.mark.parametrize('signals', [

@@ -48,7 +48,7 @@ def test_a_prediction_comes(ros, tmp_path):
     partner.node.create_subscription(
         Prediction, '/seen', partner.heard['predictions'].append, qos_profile_sensor_data)
     try:
-        partner.spin_until(lambda: partner.heard['labels'], 40, 'latched labels')
+        partner.spin_until(lambda: partner.heard['labels'], what='latched labels')
         assert partner.annotate(labels=['cup'], features=values_of(1)).success
         assert partner.predict(1.0, values_of(1)).label_set_version == 1
         assert (tmp_path / 'model/journal').is_dir()
@@ -72,7 +72,7 @@ def simulated(ros_domain_id, tmp_path):
 def test_an_including_launch_file_sets_the_clock(ros):
     partner = ClassifierPartner(ros)
     try:
-        value, = partner.call('get_parameters', 60, names=['use_sim_time']).values
+        value, = partner.call('get_parameters', names=['use_sim_time']).values
         assert value.bool_value
     finally:
         partner.close()

@@ -181,10 +181,10 @@ def test_the_player_publishes_what_was_recorded(ros, tmp_path):
     thread.start()
     with BagReader(tmp_path / 'bag') as bag:
         player = BagPlayer(bag, ros)
-        assert player.wait_for_subscribers(30)
+        assert player.wait_for_subscribers(60)
         assert player.play(rate=2.0) == 40
     deadline = threading.Event()
-    for _ in range(500):
+    for _ in range(3000):
         if len(received) == 40:
             break
         deadline.wait(0.02)

@@ -3,8 +3,10 @@
 """The thread of the second half: order, one piece of work at a time, errors, and the end."""
 
 import threading
+import time
 
 import pytest
+from ros_process import DEADLINE
 
 from proemlc_ros.nodes.pipeline_thread import PipelineThread
 
@@ -39,11 +41,15 @@ def test_nothing_queues_up_beside_the_work_under_way(thread):
 
     giver = threading.Thread(target=hand_over)
     giver.start()
+    deadline = time.monotonic() + DEADLINE
+    while not handed_over:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     giver.join(0.5)
     # The first is under way; the giver holds the second, and has not begun the third.
     assert giver.is_alive() and handed_over == [0]
     go.set()
-    giver.join(20)
+    giver.join(DEADLINE)
     assert handed_over == [0, 1, 2]
 
 
@@ -66,7 +72,7 @@ def test_the_end_waits_for_the_last_work(thread):
         done.append('last')
 
     thread.put(work)
-    assert began.wait(20)
+    assert began.wait(DEADLINE)
     threading.Timer(0.2, go.set).start()
     thread.close()
     assert done == ['last']

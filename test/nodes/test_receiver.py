@@ -6,19 +6,24 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pytest
 
 rclpy = pytest.importorskip('rclpy')
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from ros_process import DEADLINE
 from std_msgs.msg import UInt8MultiArray
 
 from proemlc_ros.nodes.classifier.receiver import Receiver
 
-# Large messages at once: with best effort, some of them are lost between two processes.
+# Large messages at once, numbered, until told to stop: with best effort, some of them are lost
+# between two processes.
 PUBLISHER = """
 import array
+import pathlib
+import sys
 import threading
 import rclpy
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -31,8 +36,10 @@ publisher = node.create_publisher(UInt8MultiArray, '/burst', qos)
 while not publisher.get_subscription_count():
     pass
 message = UInt8MultiArray(data=array.array('B', bytes(1_000_000)))
-for _ in range(200):
-    publisher.publish(message)
+while not pathlib.Path(sys.argv[1]).exists():
+    for _ in range(50):
+        message.layout.data_offset += 1
+        publisher.publish(message)
 print('published')
 threading.Event().wait()
 """
@@ -50,11 +57,19 @@ class CountingReceiver(Receiver):
         return super()._receive(subscription)
 
 
-def test_lost_messages_do_not_keep_it_busy(ros, start_process):
+def test_lost_messages_do_not_keep_it_busy(ros, start_process, tmp_path):
     node = rclpy.create_node('subscriber', context=ros)
-    receiver = CountingReceiver(node, UInt8MultiArray, '/burst', lambda message: None,
+    numbers = []
+    receiver = CountingReceiver(node, UInt8MultiArray, '/burst',
+                                lambda message: numbers.append(message.layout.data_offset),
                                 QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
-    start_process(sys.executable, '-c', PUBLISHER).wait_for('published')
+    publisher = start_process(sys.executable, '-c', PUBLISHER, tmp_path / 'enough')
+    deadline = time.monotonic() + DEADLINE
+    while len(numbers) < 2 or numbers[-1] - numbers[0] < len(numbers):
+        assert time.monotonic() < deadline, 'no message was lost'
+        time.sleep(0.01)
+    (tmp_path / 'enough').touch()
+    publisher.wait_for('published')
     looks = looks_at_rest(receiver)
     assert receiver.lost, 'no message was lost: this shows nothing'
     assert looks == 0
@@ -67,6 +82,7 @@ def looks_at_rest(receiver: CountingReceiver) -> int:
     for _ in range(20):
         before = receiver.looks
         threading.Event().wait(REST)
-        if receiver.looks - before == 0:
+        looks = receiver.looks - before
+        if not looks:
             break
-    return receiver.looks - before
+    return looks

@@ -48,7 +48,7 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
     from proemlc_ros.msg import LabelAnnotation, Region
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from sensor_msgs.msg import Image
-    from test_region_chain import FEATURES, compare_offline, table, warm_up
+    from test_region_chain import FEATURES, compare_offline, shown, table, warm_up
     from vision_msgs.msg import Detection2DArray, LabelInfo
     start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/models')
     feature_node(FEATURES + '      regions_type: vision_msgs/Detection2DArray\n')
@@ -75,7 +75,7 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
         partner.spin_until(lambda: images.get_subscription_count() and (
             found.get_subscription_count()
             and node.count_publishers('/proemlc/detections')
-            and node.count_publishers('/proemlc/features') > 1), 60)
+            and node.count_publishers('/proemlc/features') > 1))
         warm_up(partner, lambda: detect(-1))
         record.clear()
         for number in range(6):
@@ -104,7 +104,7 @@ def test_a_detectors_boxes_come_out_with_labels(start_process, feature_node, ros
             f'/**:\n  ros__parameters:\n{FEATURES}'
             '      regions_type: vision_msgs/Detection2DArray\n')
         write_bag(tmp_path / 'bag', record)
-        compare_offline(tmp_path / 'bag', partner.heard['predictions'], '--sensors',
+        compare_offline(tmp_path / 'bag', shown(partner.heard['predictions']), '--sensors',
                         str(tmp_path / 'features.yaml'))
     finally:
         partner.close()

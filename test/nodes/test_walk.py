@@ -83,7 +83,7 @@ def topics(tmp_path):
     # Somebody listens, or nothing would be published.
     node.create_subscription(LabelAnnotation, '~/learnt', print, 10)
     topics = ClassifierTopics(node, values, classifier, ThrottledLog(print, 1.0))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not node.count_subscribers('~/learnt'):
         assert time.monotonic() < deadline
     topics.active = True
@@ -107,7 +107,7 @@ def walk(tracer, callback, message) -> list[str]:
         callback(message)
     finally:
         sys.setprofile(None)
-    assert tracer.published.wait(20)
+    assert tracer.published.wait(60)
     return list(tracer.calls)
 
 

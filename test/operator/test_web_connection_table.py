@@ -220,6 +220,6 @@ def test_connections_count_before_and_during_the_handshake_of_tls(tls, caplog):
         for _, writer in silent:
             writer.close()
     with caplog.at_level(logging.INFO):
-        in_stand(test, Access('0.0.0.0', TOKEN), tls=tls, request_timeout=1.0,
+        in_stand(test, Access('0.0.0.0', TOKEN), tls=tls, request_timeout=5.0,
                  max_connections=40, max_client_connections=10)
     assert caplog.records == []

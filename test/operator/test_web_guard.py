@@ -9,7 +9,7 @@ import pytest
 
 aiohttp = pytest.importorskip('aiohttp')
 
-from web_stand import DEADLINE, Stand, ask, in_stand, message_of
+from web_stand import DEADLINE, Stand, ask, in_stand, message_of, no_time_passes  # noqa: F401
 
 from proemlc_ros.operator.web.access import Access
 
@@ -137,6 +137,7 @@ async def sign_in(stand, token, source='127.0.0.1'):
     return await stand.raw(body(content), source)
 
 
+@pytest.mark.usefixtures('no_time_passes')
 @pytest.mark.parametrize('operator', [NEIGHBOUR, STRANGER], ids=['other address', 'same address'])
 def test_guesses_of_a_stranger_do_not_lock_the_operator_out(operator):
     async def guess(stand, statuses):
@@ -152,10 +153,11 @@ def test_guesses_of_a_stranger_do_not_lock_the_operator_out(operator):
         for guesser in guessers:
             guesser.cancel()
         assert came_in == [200] * 20
-        assert statuses.count(401) <= 6
+        assert statuses.count(401) <= 2
     in_stand(test, Access('0.0.0.0', TOKEN), max_attempts=2.0)
 
 
+@pytest.mark.usefixtures('no_time_passes')
 def test_requests_of_a_stranger_do_not_use_up_those_of_others():
     page = b'GET /icon.svg HTTP/1.1\r\nHost: HOST\r\n\r\n'
 
@@ -176,6 +178,9 @@ def test_requests_of_a_stranger_do_not_use_up_those_of_others():
 
 def test_session_ends_with_its_time_and_the_page_with_it():
     async def test(stand):
+        # Set by hand: a busy machine may take longer to open the page than its session lasts.
+        now = [100.0]
+        stand.dashboard._guard._sessions._clock = lambda: now[0]
         async with stand.browser.post('/sign_in', json={'token': TOKEN},
                                       headers={'Origin': stand.origin}) as answer:
             cookie = answer.headers['Set-Cookie']
@@ -188,6 +193,7 @@ def test_session_ends_with_its_time_and_the_page_with_it():
                     socket.receive(), DEADLINE)).type is aiohttp.WSMsgType.TEXT:
                 pass
             assert (socket.close_code, message.extra) == (1008, 'the session has ended')
+        now[0] += 1.0
         with pytest.raises(aiohttp.WSServerHandshakeError, match='401'):
             await stand.websocket(Cookie=value)
     in_stand(test, Access('0.0.0.0', TOKEN), session=1.0)

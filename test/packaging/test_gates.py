@@ -50,7 +50,7 @@ def run_gates(folder, arguments='', monitoring=True, **codes):
     script = (f'set -euo pipefail; root={ROOT}; source environment/common.sh; '
               f'run_tests {arguments}')
     return subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True,
-                          env={'PATH': f'{folder}:/usr/bin:/bin'}, timeout=60, check=False)
+                          env={'PATH': f'{folder}:/usr/bin:/bin'}, timeout=300, check=False)
 
 
 def test_the_test_command_runs_all_linters_beside_the_tests(tmp_path):

@@ -20,7 +20,7 @@ from pathlib import Path
 WIDTH = 8
 DEPTHS = (1, 100, 30_000)
 PATIENCE = 60.0
-QUIET = 15.0
+QUIET = 60.0
 
 
 class FloodAccount(dict):

@@ -140,7 +140,7 @@ def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
     acknowledged: dict[int, str] = {}
     for kill in range(kills):
         said = said_before_kill(partial(victim, folder, seed=seed * 1000 + kill),
-                                0.2 + dice.random() * 0.6)
+                                0.2 + dice.random() * 0.6, least=5)
         for action, entries in said:
             counts[action] += 1
             acknowledged.update((number, text) for number, text in entries)

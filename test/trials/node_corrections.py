@@ -28,7 +28,9 @@ from proemlc_ros.classifier.records import Annotation, EventKind
 SERVICES = {'annotate': Annotate, 'change_samples': ChangeSamples, 'undo_change': UndoChange,
             'redo_change': UndoChange, 'list_history': ListHistory}
 # Seconds after which a request is given up: DDS may have sent it to a server that was killed.
-PATIENCE = 1.0
+PATIENCE = 3.0
+# Annotations of bursts that are acknowledged before the time to the kill begins.
+LEAST = 5
 NAMES = [f'label {number}' for number in range(5)]
 
 
@@ -88,9 +90,10 @@ class Corrector:
         self._clients: dict[str, Any] = {}
         self._unanswered: list[str] = []
         self._deadline = 0.0
+        self._bursts = 0
 
     def work(self, seconds: float, kill: Callable[[], None]) -> None:
-        """Work for a time from the first answer on, and have the node killed in the middle."""
+        """Work for a time once some is done, and have the node killed in the middle."""
         # Those of earlier lives know servers that are gone.
         for client in self._clients.values():
             self._node.destroy_client(client)
@@ -98,7 +101,7 @@ class Corrector:
                          for name, kind in SERVICES.items()}
         for client in self._clients.values():
             assert client.wait_for_service(60), f'no service {client.srv_name}'
-        self._deadline = float('inf')
+        self._deadline, self._bursts = float('inf'), self.counts['burst']
         try:
             again, self._unanswered = self._unanswered, []
             self._send(again)  # As the page does: the same request with the same id.
@@ -116,7 +119,7 @@ class Corrector:
         history = self._list_history()
         if history is None:
             return
-        if self._deadline == float('inf'):
+        if self._deadline == float('inf') and self.counts['burst'] >= self._bursts + LEAST:
             self._deadline = time.monotonic() + seconds
         samples = _samples(history.steps)
         actions = ['teach', 'burst']

@@ -94,7 +94,7 @@ def teach(partner: ClassifierPartner, samples: int) -> None:
     """Teach in all ways, with all kinds of changes in between."""
     camera = partner.node.create_publisher(Image, '/camera', 10)
     # The classifier looks for the topic once a second; all could be taught by then.
-    partner.spin_until(camera.get_subscription_count, 30, 'the subscription to the camera')
+    partner.spin_until(camera.get_subscription_count, what='the subscription to the camera')
     for number in range(1, samples + 1):
         stamp, label = float(number), NAMES[number % len(NAMES)]
         picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))
@@ -102,6 +102,8 @@ def teach(partner: ClassifierPartner, samples: int) -> None:
         camera.publish(picture)
         partner.predict(stamp, values_of(number))
         about = 0.0 if number % 5 == 0 else stamp
+        if not about:  # a vector is kept after its prediction is published
+            wait_kept(partner, number)
         entry = taught(partner, about, label, by_service=bool(number % 3))
         if number % 7 == 0:  # a mistake, undone
             taught(partner, stamp, 'nonsense')
@@ -119,6 +121,11 @@ def teach(partner: ClassifierPartner, samples: int) -> None:
     partner.diagnostics(lambda values: values.get('Rejected: unknown_stamp') == '1')
 
 
+def wait_kept(partner: ClassifierPartner, count: int) -> None:
+    """Wait until the classifier has kept so many vectors."""
+    partner.diagnostics(lambda values: values['Buffered vectors'] == str(count))
+
+
 def taught(partner: ClassifierPartner, stamp: float, label: str, by_service: bool = True) -> int:
     """Annotate, and return the number that the classifier publishes for it."""
     before = len(partner.heard['learnt'])
@@ -126,7 +133,7 @@ def taught(partner: ClassifierPartner, stamp: float, label: str, by_service: boo
         assert partner.annotate(stamp, [label]).success
     else:
         partner.annotations.publish(annotation(stamp, [label]))
-    partner.spin_until(lambda: len(partner.heard['learnt']) > before, 60, f'{label} at {stamp}')
+    partner.spin_until(lambda: len(partner.heard['learnt']) > before, what=f'{label} at {stamp}')
     return int(partner.heard['learnt'][-1].entry)
 
 
@@ -154,7 +161,11 @@ def make_corrections(partner: ClassifierPartner, number: int, entry: int) -> Non
 
 def final(partner: ClassifierPartner) -> dict[str, Any]:
     """Return the labels with their counts, and the number of samples, that were published last."""
-    partner.spin_for(0.5)
+    values = partner.diagnostics()
+    partner.spin_until(lambda: (
+        str(partner.heard['labels'][-1].samples) == values['Samples learnt']
+        and str(partner.heard['labels'][-1].version) == values['Label set version']))
+    partner.spin_for(0.5)  # the last change may have been of the counts alone
     message = partner.heard['labels'][-1]
     return {'samples': int(message.samples),
             'counts': dict(zip(message.names, map(int, message.counts), strict=True))}
@@ -193,8 +204,8 @@ def played(bag: Path, folder: Path, context: rclpy.Context) -> dict[str, Any]:
     node, partner = classifier(folder), ClassifierPartner(context)
     try:
         partner.wait_until_ready()
-        proemlc('bag', 'play', bag, '--rate', '1000')
-        partner.spin_until(lambda: partner.diagnostics()['Held annotations'] == '0', 30)
+        proemlc('bag', 'play', bag, '--rate', '1000', '--wait', '90')
+        partner.diagnostics(lambda values: values['Held annotations'] == '0')
         return final(partner)
     finally:
         partner.close()
@@ -210,7 +221,7 @@ def run(samples: int, folder: Path, context: rclpy.Context) -> dict[str, dict[st
         partner.wait_until_ready()
         partner.spin_until(lambda: all(
             partner.node.count_subscribers(f'/proemlc/{name}') >= 2
-            for name in ('learnt', 'events', 'features')), 30, 'the recorder')
+            for name in ('learnt', 'events', 'features')), what='the recorder')
         teach(partner, samples)
         found = {'node': final(partner)}
     finally:

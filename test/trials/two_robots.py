@@ -44,6 +44,8 @@ BITS, FIELD = 15, 40
 # Nanoseconds between stamps, so that a stamp tells the number.
 PERIOD = round(1e9 / RATE)
 START = 1_700_000_000_000_000_000
+# Pairs that a page must show, however long that takes on a busy machine.
+LEAST = 10
 FEATURES = """/**:
   ros__parameters:
     sensors: [camera]
@@ -97,7 +99,7 @@ async def watch(port: int, robot: int, seconds: float) -> Counter[str]:
     async with aiohttp.ClientSession(origin, headers={'Origin': origin}) as client, \
             client.ws_connect('/ws', max_msg_size=0) as page:
         picture, end = b'', None
-        while end is None or time.monotonic() < end:
+        while end is None or time.monotonic() < end or counts['pairs'] < LEAST:
             message = await page.receive(timeout=120)
             if message.type is aiohttp.WSMsgType.BINARY:
                 picture = message.data
