@@ -29,6 +29,8 @@ PLAYER = Path(__file__).parent / 'scene_player.py'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Seconds that anything may take, also beside a busy process on each core.
 DEADLINE = 90.0
+# What the page says where nothing new has come for a while, and it teaches nothing for that.
+REFUSED = '^Not taught: (what is shown|nothing new)|does not answer; nothing was sent'
 
 
 def find_chromium():
@@ -208,6 +210,25 @@ class Page:
         yield
         self.expect('#message', text)
 
+    def press(self, text, act):
+        """Do something live, and wait for the message about it.
+
+        The page teaches nothing old: where the stream paused just then, it is done again.
+        """
+        while True:
+            self.page.wait_for_selector('#camera:not([data-mode=stale])')
+            with self.message(f'{text}|{REFUSED}'):
+                act()
+            if not re.search(REFUSED, self.page.text_content('#message')):
+                return
+
+    def resize(self, width, height):
+        """Give the window another size, and wait until the page is drawn for it."""
+        self.page.set_viewport_size({'width': width, 'height': height})
+        self.page.wait_for_function('width => innerWidth === width', arg=width)
+        self.page.evaluate('() => new Promise((done) => requestAnimationFrame('
+                           '() => requestAnimationFrame(() => done())))')
+
     def names(self):
         """Return the labels in the list, in order."""
         return self.page.locator('#label-list .name').evaluate_all(
@@ -230,11 +251,10 @@ class Page:
         self.page.press('#new-label', 'Enter')
 
     def teach(self, name):
-        """Type a new label, and wait until it is learnt and the page is live again."""
-        # A page just opened shows what came last, and teaches from the next one on.
-        self.page.wait_for_selector('#camera:not([data-mode=stale])')
-        with self.message(f'^Learnt: {re.escape(name)}'):
-            self.type_label(name)
+        """Type a label, and wait until it is learnt, in the list, and the page live again."""
+        self.press(f'^Learnt: {re.escape(name)}', lambda: self.type_label(name))
+        # The list comes by another way than the message.
+        self.row(name).wait_for(state='attached')
 
     def close(self):
         self.context.close()

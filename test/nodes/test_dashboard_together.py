@@ -73,9 +73,11 @@ def test_two_operators_see_each_others_changes(browser, stand):
     ann.expect('#message', 'cups: renamed or removed meanwhile')  # or it would come back
     ann.page.keyboard.press('Escape')
 
+    # Of what it was asked before, the model may be sure by now.
+    ann.expect('#activity', 'renamed cups to cup')
+    stand.listener.show('CD')
     ben.expect('#queries', 'Other')
-    ann.page.locator('#queries .answer').first.click()
-    ann.expect('#view-title', 'The robot asks about')
+    open_a_question(ann)
     ann.row('cup').click()
     with ann.message('Learnt: cup'):
         ann.page.click('#teach')
@@ -83,6 +85,18 @@ def test_two_operators_see_each_others_changes(browser, stand):
     ben.teach('bowl')
     ann.expect_names('cup', 'bowl')
     assert ann.errors == ben.errors == []
+
+
+def open_a_question(page):
+    """Open a question of the robot; another one where the model became sure of it just then."""
+    while True:
+        page.page.locator('#queries .answer').first.click()
+        page.expect('#view-title', '^(The robot asks about|Held at)')
+        if page.page.inner_text('#view-title').startswith('The robot asks'):
+            return
+        page.page.mouse.move(2, 2)  # or the list would stay as it is
+        page.page.keyboard.press('Escape')
+        page.expect('#view-title', '^Live')
 
 
 def test_lost_nodes_are_shown_and_come_back(browser, stand):
@@ -103,6 +117,7 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     with page.message('Learnt: cup'):
         page.page.click('#teach')
     page.expect('#figures', ' 2 samples')
+    page.expect('#undo-next', "taught 'cup'")
     page.expect('#activity', 'taught cup, 2 times')  # the second one once, though sent twice
     assert page.page.locator('#activity li').count() == 1
 
@@ -115,7 +130,7 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     page.expect_names('cup')
     history_comes_with_the_classifier(page, stand)
     # A browser tells of a server that is away; everything else would be ours.
-    assert all('ERR_CONNECTION_REFUSED' in error or 'WebSocket' in error
+    assert all('net::ERR_' in error or 'WebSocket' in error
                for error in page.errors), page.errors
 
 
@@ -145,8 +160,7 @@ def test_thousand_labels_and_a_hostile_one(browser, stand, measured):
     assert len(page.names()) == 100
     page.page.fill('#label-filter', '77')
     page.expect_names(*(f'thing {number}' for number in range(999) if '77' in str(number)))
-    with page.message('Learnt: thing 777'):
-        page.row('thing 777').click()
+    page.press('Learnt: thing 777', lambda: page.row('thing 777').click())
     page.page.fill('#label-filter', '')
     page.page.click('#label-more')
     page.page.locator('.label-row').nth(999).wait_for(state='attached')
@@ -178,8 +192,11 @@ def test_latency_from_press_to_changed_prediction(browser, stand, measured):
 
 # Says the contrary of what is predicted, and waits until the page shows another score.
 PRESS_AND_WAIT = """async () => {
+  const { fresh } = await import('./draft.js');
   const row = document.querySelector('.label-row');
   const score = () => 2 * parseFloat(row.dataset.share) - 1;
+  // Nothing old is taught, and there is no score between a model and the labels of another.
+  while (!fresh() || Number.isNaN(score())) await new Promise(requestAnimationFrame);
   const before = score();
   const message = document.getElementById('message');
   message.textContent = '';
