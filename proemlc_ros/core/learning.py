@@ -179,23 +179,25 @@ def learning_in_steps(learner: Learner, rows: Rows,
 
     For complete samples that are certain to be accepted.
     """
-    names, checksums = names_in(annotations), list[int]()
-    hidden_sum = np.zeros_like(learner.last_sum)
-    count, step = len(annotations), BLOCK if learner.layer.size < SMALL else BLOCK // 2
+    layer, ridge = learner.layer, learner.ridge
+    learner.grow(names_in(annotations))
+    present, targets = _targets_of(learner, annotations)
+    checksums = labelled_checksums(learner, rows, annotations)
+    count, step = len(annotations), BLOCK if layer.size < SMALL else BLOCK // 2
+    hidden: Array = np.empty((count, layer.size), learner.options.dtype)
     yield
     for start in range(0, count, step):
         part = slice(start, min(start + step, count))
-        checksums += labelled_checksums(learner, rows[part], annotations[part])
-        hidden = learner.layer.drawn_rows(part)
-        hidden = learner.layer.rows(rows[part]) if hidden is None else hidden
-        learnt = _learn_stretch(learner, hidden, np.einsum('ij,ij->i', hidden, hidden),
-                                annotations[part], names, [0, len(hidden)])
-        count_block(learner, hidden, learnt.present, learnt.masses, checksums[start:])
-        hidden_sum += hidden.sum(axis=0)
+        drawn = layer.drawn_rows(part)
+        hidden[part] = layer.rows(rows[part]) if drawn is None else drawn
+        ridge.update_rows(hidden[part], ridge.prepare_rows(hidden[part], not start), targets[part])
         yield
-    learner.layer.forget_drawn()
-    learner.last_sum = hidden_sum
+    layer.forget_drawn()
+    # Counted and kept together, which is several times as fast as block by block.
+    count_block(learner, hidden, present[:, 1:], layer.masses(hidden), checksums)
+    learner.last_sum = hidden.sum(axis=0)
     learner.sample_filter.add_all(checksums)
+    yield
     yield from learner.decider.fitting(learner)
 
 
@@ -242,7 +244,7 @@ def _learn_stretch(learner: Learner, hidden: Array, squares: Array, block: list[
         names: labels that must be known.
         places: where the blocks begin, and the last one ends.
     """
-    ridge, labels = learner.ridge, learner.labels
+    ridge = learner.ridge
     leverages: Array = np.empty(len(hidden), hidden.dtype)
     residuals: list[Array] = []
     for start, stop in zip(places, places[1:]):
@@ -251,15 +253,21 @@ def _learn_stretch(learner: Learner, hidden: Array, squares: Array, block: list[
         others = [] if learner.groups is None else learner.groups.prepare_rows(rows)
         if not start:
             learner.grow(names)
-            present = indicators([annotation.present for annotation in block], labels.columns,
-                                 len(labels) + 1)
-            targets = np.where(present, 1.0, -1.0).astype(hidden.dtype, copy=False)
+            present, targets = _targets_of(learner, block)
         residuals.append(ridge.update_rows(rows, prepared, targets[start:stop]))
         if learner.groups is not None:
             learner.groups.update_rows(ridge, rows, others, targets[start:stop], residuals[-1])
         leverages[start:stop] = prepared.leverages
     return LearntSamples(targets - np.concatenate(residuals), present[:, 1:], leverages, squares,
                          learner.layer.masses(hidden))
+
+
+def _targets_of(learner: Learner, block: list[SampleLabels]) -> tuple[Mask, Array]:
+    """Return which outputs complete samples show, unnamed label first, and their targets."""
+    labels = learner.labels
+    present = indicators([annotation.present for annotation in block], labels.columns,
+                         len(labels) + 1)
+    return present, np.where(present, 1.0, -1.0).astype(learner.options.dtype, copy=False)
 
 
 def _applied(learner: Learner, present: Mask, known: int) -> tuple[AppliedDecisions, int]:
