@@ -26,8 +26,8 @@ class Part(NamedTuple):
     """Labels whose weights come from one recursion; see solving/label_groups.py."""
 
     ridge: RecursiveRidge
-    columns: list[int]  # of these labels in the outputs of all
-    places: list[int]  # of these labels in the outputs of the recursion
+    inside: list[int] | slice  # of these labels among all
+    places: list[int] | slice  # of these labels in the outputs of the recursion
 
 
 class Solution(NamedTuple):
@@ -47,16 +47,18 @@ class Solution(NamedTuple):
         def taken(ridge: RecursiveRidge) -> RecursiveRidge:
             return ridge.copy() if copied else ridge
 
-        table, labels = taken(learner.ridge), range(1, len(learner.labels) + 1)
-        parts = [Part(table, list(labels), list(labels))]
-        if learner.groups is not None:
-            beyond = [column for column in learner.groups.approximate(len(labels) + 1) if column]
-            parts = [Part(table, beyond, beyond)]
+        table, parts = taken(learner.ridge), list[Part]()
+        if learner.groups is None:
+            parts.append(Part(table, slice(None), slice(1, None)))
+        else:
+            outputs = len(learner.labels) + 1
+            beyond = [column for column in learner.groups.approximate(outputs) if column]
+            parts.append(Part(table, [column - 1 for column in beyond], beyond))
             for group in learner.groups:
                 named = [(column, place) for place, column in enumerate(group.columns) if column]
-                parts.append(Part(taken(group.ridge), [column for column, _ in named],
+                parts.append(Part(taken(group.ridge), [column - 1 for column, _ in named],
                                   [place for _, place in named]))
-        return cls(table, [part for part in parts if part.columns], learner.layer,
+        return cls(table, [part for part in parts if part.inside], learner.layer,
                    learner.options.ridge, learner.mass / max(learner.samples, 1),
                    learner.options.forgetting, learner.samples)
 
@@ -82,29 +84,34 @@ def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
     weights = solution.forgetting ** np.maximum(solution.samples - 1.0 - rows.born, 0.0)
     scores: Array = np.empty(rows.targets.shape)
     gains = solution.ridge.gains(hidden)
+    leverages = _leverages(hidden, gains)
     for part in solution.parts:
-        inside = np.array(part.columns) - 1
-        own = gains if part.ridge is solution.ridge else part.ridge.gains(hidden)
-        scores[:, inside] = _left_out_of(solution, part, rows, weights, inside, own)
-    leverages = np.einsum('ij,ji->i', hidden, gains).astype(np.float64)
+        own = (gains, leverages)
+        if part.ridge is not solution.ridge:
+            others = part.ridge.gains(hidden)
+            own = others, _leverages(hidden, others)
+        scores[:, part.inside] = _left_out_of(solution.layer, part, rows, weights, *own)
     known = known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
                          solution.layer.masses(hidden), solution.prior,
                          solution.usual_mass if solution.layer.radial else 0.0)
     return LeftOut(scores, rows.targets, weights * rows.times, known)
 
 
-def _left_out_of(solution: Solution, part: Part, rows: LearntRows, weights: Array,
-                 inside: Places, gains: Array) -> Array:
+def _leverages(hidden: Array, gains: Array) -> Array:
+    leverages: Array = np.einsum('ij,ji->i', hidden, gains)
+    return leverages.astype(np.float64, copy=False)
+
+
+def _left_out_of(layer: HiddenLayer, part: Part, rows: LearntRows, weights: Array, gains: Array,
+                 leverages: Array) -> Array:
     hidden, ridge = rows.hidden, part.ridge
-    leverages = np.einsum('ij,ji->i', hidden, gains).astype(np.float64)
     left = np.maximum(1.0 - weights * leverages, np.finfo(hidden.dtype).eps)
-    wanted = rows.targets[:, inside].astype(np.float64)
+    wanted = rows.targets[:, part.inside].astype(np.float64)
     errors = wanted - ridge.outputs_of_rows(hidden)[:, part.places]
     scores: Array = wanted - errors / left[:, np.newaxis]
-    places = np.flatnonzero((rows.own >= 0) & (rows.times == 1))
+    places = ((rows.own >= 0) & (rows.times == 1)).nonzero()[0]
     if len(places):
-        beta, diagonal, shares = _own_neurons(solution.layer, part, gains, places,
-                                              rows.own[places])
+        beta, diagonal, shares = _own_neurons(layer, part, gains, places, rows.own[places])
         # Without the sample M gains w Mh (Mh)^T / left and beta loses w Mh error / left. Then
         # setting the weight of the neuron to zero changes the output by -(h^T M)_j beta_j / M_jj.
         pulls = shares * (weights / left)[places]

@@ -47,7 +47,8 @@ def _average(distances: Array) -> float:
 def _medians(values: Array) -> Array:
     """Return the median along the last axis; np.median takes as long as 1000 values to begin."""
     low, high = (values.shape[-1] - 1) // 2, values.shape[-1] // 2
-    ordered = np.partition(values, (low, high))
+    ordered = values.copy()
+    ordered.partition((low, high))
     return np.asarray(0.5 * (ordered[..., low] + ordered[..., high]))
 
 
@@ -217,7 +218,8 @@ class RadialNeurons(HiddenLayer):
         A few of them, maybe all of one thing, say little of how far apart things are; there the
         distance to the same values in another order is asked as well.
         """
-        between = distances[~np.tri(len(distances), dtype=bool)]
+        places = np.arange(len(distances))
+        between = distances[places[:, np.newaxis] < places]
         usual = _average(between)
         if provisional and samples.shape[0] < _FEW:
             usual = ((len(between) * usual

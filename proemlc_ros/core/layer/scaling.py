@@ -77,20 +77,29 @@ class Scaling:
 
 
 def _mean_and_deviation(samples: Rows) -> tuple[Array, Array]:
-    mean = np.asarray(samples.mean(axis=0), dtype=np.float64).ravel()
     if is_sparse(samples):
+        centre = np.asarray(samples.mean(axis=0), dtype=np.float64).ravel()
         count = samples.shape[0]
-        squares = (samples.data - mean[samples.indices]) ** 2
-        moved = np.bincount(samples.indices, squares, len(mean))
-        absent = count - np.bincount(samples.indices, minlength=len(mean))
-        return mean, np.sqrt((moved + absent * mean * mean) / count)
-    # As std() works, whose overhead is larger than this for a few samples.
-    centre = mean if samples.dtype == np.float64 else samples.mean(axis=0, dtype=np.float64)
-    apart: Array = np.subtract(samples, centre, dtype=np.float64)
+        squares = (samples.data - centre[samples.indices]) ** 2
+        moved = np.bincount(samples.indices, squares, len(centre))
+        absent = count - np.bincount(samples.indices, minlength=len(centre))
+        return centre, np.sqrt((moved + absent * centre * centre) / count)
+    mean, spread = _mean_and_variance(samples.astype(np.float64, copy=False), 0)
+    if samples.dtype != np.float64:
+        mean = samples.mean(axis=0).astype(np.float64)
+    return mean.ravel(), np.sqrt(spread, out=spread)
+
+
+def _mean_and_variance(values: Array, axis: int) -> tuple[Array, Array]:
+    """Return both along an axis; of mean() and var() a few samples see the overhead only."""
+    count = values.shape[axis]
+    mean: Array = np.add.reduce(values, axis=axis, keepdims=True)
+    mean /= count
+    apart = values - mean
     np.multiply(apart, apart, out=apart)
-    spread: Array = np.add.reduce(apart, axis=0)
-    spread /= samples.shape[0]
-    return mean, np.sqrt(spread, out=spread)
+    variance: Array = np.add.reduce(apart, axis=axis)
+    variance /= count
+    return mean, variance
 
 
 def _moderated(spread: Array, samples: Rows) -> Array:
@@ -99,11 +108,14 @@ def _moderated(spread: Array, samples: Rows) -> Array:
     One sample has no spread of its own; there the values of its features have to serve.
     """
     count = samples.shape[0]
-    values = dense_rows(samples).astype(np.float64)
-    common = ((count - 1.0) * float((spread * spread).mean())
-              + float(values.var(axis=1).mean())) / count
-    moderated: Array = np.sqrt((count * spread * spread + _SHARED * common) / (count + _SHARED))
-    return moderated
+    _, between = _mean_and_variance(dense_rows(samples).astype(np.float64, copy=False), 1)
+    squares = spread * spread
+    common = ((count - 1.0) * float(np.add.reduce(squares)) / len(squares)
+              + float(np.add.reduce(between)) / count) / count
+    squares *= count
+    squares += _SHARED * common
+    squares /= count + _SHARED
+    return np.sqrt(squares, out=squares)
 
 
 def _range(samples: Rows) -> tuple[Array, Array]:
