@@ -11,14 +11,17 @@ from proemlc_ros.core.samples import SampleLabels
 
 # Up to here each sample draws the layer anew: it must answer to what was taught a moment ago.
 _FEW = 64
+# From here on drawing takes long.
+_MANY = 256
 
 
 class WarmUp:
     """Keeps the first samples until the layer is fixed.
 
     Until then a provisional layer is drawn from the first 1, 2, 3 … 64, 80, 96, 112, 128, 160 …
-    samples and all of them are learnt again, so that at any time the model is what it would be had
-    its layer been there from the start, however the samples were divided into chunks.
+    224 samples, then each time a quarter more have come, and all of them are learnt again, so that
+    at any time the model is what it would be had its layer been there from the start, however the
+    samples were divided into chunks.
     """
 
     def __init__(self, needed: int, parts: tuple[Rows, ...] = (),
@@ -30,7 +33,7 @@ class WarmUp:
         # Whether enough samples have come.
         self.over = len(annotations) >= needed
         # How many of the kept samples the layer is drawn from.
-        self.layer_samples = needed if self.over else _layer_samples(len(annotations))
+        self.layer_samples = needed if self.over else _layer_samples(len(annotations), needed)
 
     def __len__(self) -> int:
         """Return how many samples are kept."""
@@ -79,16 +82,22 @@ class WarmUp:
         return None
 
 
-def _layer_samples(count: int) -> int:
-    """Return how many of so many samples a provisional layer is drawn from.
+def _layer_samples(count: int, needed: int) -> int:
+    """Return how many of so many samples a provisional layer is drawn from; needed: of the last.
 
     All of the first few, then four fifths of them at least, for a label whose one sample is no
-    centre would never be named.
+    centre would never be named. Where drawing takes long, the numbers are counted back from the
+    last layer, so that none is drawn just before it.
     """
     if count <= _FEW:
         return count
-    step = 1 << count.bit_length() >> 3
-    return count // step * step
+    if count < _MANY:
+        step = 1 << count.bit_length() >> 3
+        return count // step * step
+    drawn = needed
+    while drawn > count:
+        drawn = -(-4 * drawn // 5)
+    return max(drawn, _MANY * 7 // 8)
 
 
 def _meaning(annotation: SampleLabels) -> tuple[frozenset[str], frozenset[str], bool]:
