@@ -182,6 +182,7 @@ def learning_in_steps(learner: Learner, rows: Rows,
     layer, ridge = learner.layer, learner.ridge
     learner.grow(names_in(annotations))
     present, targets = _targets_of(learner, annotations)
+    yield
     checksums = labelled_checksums(learner, rows, annotations)
     count, step = len(annotations), BLOCK if layer.size < SMALL else BLOCK // 2
     hidden: Array = np.empty((count, layer.size), learner.options.dtype)
@@ -195,9 +196,9 @@ def learning_in_steps(learner: Learner, rows: Rows,
     layer.forget_drawn()
     # Counted and kept together, which is several times as fast as block by block.
     count_block(learner, hidden, present[:, 1:], layer.masses(hidden), checksums)
+    yield
     learner.last_sum = hidden.sum(axis=0)
     learner.sample_filter.add_all(checksums)
-    yield
     yield from learner.decider.fitting(learner)
 
 

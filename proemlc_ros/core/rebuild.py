@@ -69,6 +69,7 @@ def _building(options: Options, names: list[str], warmup: WarmUp,
               unmentioned: list[str]) -> Steps[Learner]:
     rows = warmup.rows()
     layer = yield from drawing_layer(options, rows.shape[1], rows[:warmup.layer_samples])
+    yield
     learner = Learner(options, layer, names)
     yield from learning_in_steps(learner, rows, list(warmup.annotations))
     learner.grow(unmentioned)
