@@ -83,13 +83,10 @@ def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
     hidden = rows.hidden
     weights = solution.forgetting ** np.maximum(solution.samples - 1.0 - rows.born, 0.0)
     scores: Array = np.empty(rows.targets.shape)
-    gains = solution.ridge.gains(hidden)
-    leverages = _leverages(hidden, gains)
+    leverages, shares = solution.ridge.leverages(hidden, rows.own)
     for part in solution.parts:
-        own = (gains, leverages)
-        if part.ridge is not solution.ridge:
-            others = part.ridge.gains(hidden)
-            own = others, _leverages(hidden, others)
+        own = ((leverages, shares) if part.ridge is solution.ridge
+               else part.ridge.leverages(hidden, rows.own))
         scores[:, part.inside] = _left_out_of(solution.layer, part, rows, weights, *own)
     known = known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
                          solution.layer.masses(hidden), solution.prior,
@@ -97,13 +94,9 @@ def left_out(solution: Solution, rows: LearntRows) -> LeftOut:
     return LeftOut(scores, rows.targets, weights * rows.times, known)
 
 
-def _leverages(hidden: Array, gains: Array) -> Array:
-    leverages: Array = np.einsum('ij,ji->i', hidden, gains)
-    return leverages.astype(np.float64, copy=False)
-
-
-def _left_out_of(layer: HiddenLayer, part: Part, rows: LearntRows, weights: Array, gains: Array,
-                 leverages: Array) -> Array:
+def _left_out_of(layer: HiddenLayer, part: Part, rows: LearntRows, weights: Array,
+                 leverages: Array, shares: Array) -> Array:
+    """Return the scores of one part; shares: (Mh)_j of the neuron j around each row."""
     hidden, ridge = rows.hidden, part.ridge
     left = np.maximum(1.0 - weights * leverages, np.finfo(hidden.dtype).eps)
     wanted = rows.targets[:, part.inside].astype(np.float64)
@@ -111,7 +104,8 @@ def _left_out_of(layer: HiddenLayer, part: Part, rows: LearntRows, weights: Arra
     scores: Array = wanted - errors / left[:, np.newaxis]
     places = ((rows.own >= 0) & (rows.times == 1)).nonzero()[0]
     if len(places):
-        beta, diagonal, shares = _own_neurons(layer, part, gains, places, rows.own[places])
+        beta, diagonal, shares = _own_neurons(layer, part, hidden[places], rows.own[places],
+                                              shares[places])
         # Without the sample M gains w Mh (Mh)^T / left and beta loses w Mh error / left. Then
         # setting the weight of the neuron to zero changes the output by -(h^T M)_j beta_j / M_jj.
         pulls = shares * (weights / left)[places]
@@ -121,18 +115,17 @@ def _left_out_of(layer: HiddenLayer, part: Part, rows: LearntRows, weights: Arra
     return scores
 
 
-def _own_neurons(layer: HiddenLayer, part: Part, gains: Array, rows: Places,
-                 own: Places) -> tuple[Array, Array, Array]:
+def _own_neurons(layer: HiddenLayer, part: Part, hidden: Array, own: Places,
+                 shares: Array) -> tuple[Array, Array, Array]:
     """Return for the neuron around each row its weights, M_jj and (Mh)_j."""
     ridge = part.ridge
     assert isinstance(layer, RadialNeurons)
     if layer.whitener is None:
-        return (ridge.beta[own][:, part.places].astype(np.float64),
-                ridge.diagonal(own),
-                gains[own, rows].astype(np.float64))
+        return ridge.beta[own][:, part.places].astype(np.float64), ridge.diagonal(own), shares
     # The weight of neuron j itself is the product of the weights with column j of L^-1.
-    basis = np.zeros((len(rows), ridge.size), dtype=gains.dtype)
+    basis = np.zeros(hidden.shape, dtype=hidden.dtype)
     basis[:, :layer.neurons] = layer.whitener[:, own].T
+    gains = ridge.gains(basis)
     return ((basis @ ridge.beta[:, part.places]).astype(np.float64),
-            np.einsum('ij,ji->i', basis, ridge.gains(basis)).astype(np.float64),
-            np.einsum('ij,ji->i', basis, gains[:, rows]).astype(np.float64))
+            np.einsum('ij,ji->i', basis, gains).astype(np.float64),
+            np.einsum('ij,ji->i', hidden, gains).astype(np.float64))

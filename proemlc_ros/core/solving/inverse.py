@@ -35,7 +35,10 @@ def rows_in_step(size: int) -> int:
 
 
 class InverseMatrix:
-    """M, as (lower triangle of matrix - pending pending^T) * scale."""
+    """M, as (matrix - pending pending^T) * scale; of the symmetric matrix the lower triangle.
+
+    Above its diagonal there is nothing but zeros.
+    """
 
     def __init__(self, size: int, ridge: float, dtype: str = 'float64') -> None:
         """Start with I / ridge; zero without a ridge."""
@@ -118,6 +121,31 @@ class InverseMatrix:
             share = self._blas.gemm(self.scale, changes, hidden.T, trans_a=1)
             self._blas.gemm(-1.0, changes, share, beta=1.0, c=products, overwrite_c=1)
         return products
+
+    def leverages(self, hidden: Array,
+                  places: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+        """Return hMh of each hidden row (n, size), and of its M h the entry at one place.
+
+        For half of the products of gains(): with T the lower triangle and D the diagonal of M,
+        hMh is 2 hTh - hDh.
+        """
+        here = hidden[np.arange(len(hidden)), places]
+        if self._matrix is None:
+            found, entries = np.einsum('ij,ij->i', hidden, hidden) / self.ridge, here / self.ridge
+        else:
+            triangle = self._blas.trmm(1.0, self._matrix, hidden.T, lower=1)
+            diagonal = self._matrix.diagonal()
+            found = (2.0 * np.einsum('ij,ji->i', hidden, triangle)
+                     - np.square(hidden) @ diagonal)
+            entries = (triangle[places, np.arange(len(hidden))] - diagonal[places] * here
+                       + np.einsum('ij,ji->i', hidden, self._matrix[:, places]))
+        if self.pending:
+            changes = self.pending_store[:, :self.pending]
+            share = self._blas.gemm(1.0, changes, hidden.T, trans_a=1)
+            found -= np.einsum('ji,ji->i', share, share)
+            entries -= np.einsum('ij,ji->i', changes[places], share)
+        return (self.scale * found.astype(np.float64, copy=False),
+                self.scale * entries.astype(np.float64, copy=False))
 
     def diagonal(self, places: npt.NDArray[np.intp]) -> Array:
         """Return the entries M_jj, as float64."""
