@@ -42,7 +42,7 @@ def curve(samples: Samples, seed: int, threshold: str) -> tuple[list[tuple[float
     for count, row in enumerate(stream.X, start=1):
         model.learn(row, names[count - 1])
         if count in LEARNT:
-            found.append(errors(model, test))
+            found.append(tuple(errors(model, test).mean(axis=0)))
     return found, float(test.Y.mean())
 
 

@@ -77,7 +77,8 @@ def asked_at_random(stream: Samples, questions: int, seed: int) -> ProEMLC:
 def figures(model: ProEMLC, test: Samples) -> tuple[float, float]:
     """Return Hamming loss and F1 with the decision fitted to all that was learnt."""
     model.fit_decision()
-    return errors(model, test)
+    loss, f1 = errors(model, test).mean(axis=0).tolist()
+    return loss, f1
 
 
 def compare(name: str, folds: list[tuple[Samples, Samples]]) -> int:
