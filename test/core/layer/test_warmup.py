@@ -152,6 +152,13 @@ def test_the_layer_is_of_four_fifths_of_the_samples_at_least(count):
     assert 0.8 * count <= warmup.layer_samples <= count
 
 
+@pytest.mark.parametrize('needed', [300, 500, 1000, 2000])
+def test_no_layer_is_drawn_just_before_the_last(needed):
+    drawn = {WarmUp(needed, (), (SampleLabels(('cup',), (), True),) * count).layer_samples
+             for count in range(256, needed)}
+    assert max(drawn) <= 0.8 * needed + 1
+
+
 def test_one_sample_of_each_of_many_labels_is_enough():
     names = [f'label {number}' for number in range(80)]
     model = ProEMLC(activation='rbf', scaling='l2', gamma=0.5, ridge=0.003, hidden_size=1000)

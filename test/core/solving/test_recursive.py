@@ -69,6 +69,19 @@ def test_gains_and_gain_agree_while_changes_are_pending(small):
     np.testing.assert_allclose(ridge.gains(H).T, [ridge.gain(h)[0] for h in H], atol=1e-14)
 
 
+@pytest.mark.parametrize(('size', 'count'), [(50, 30), (320, 40), (320, 150)])
+def test_leverages_are_those_of_the_gains(size, count):
+    random = np.random.default_rng(0)
+    ridge = RecursiveRidge(size, 0.1)
+    for row in random.normal(size=(count, size)):
+        ridge.update(*ridge.gain(row), np.zeros(1))
+    rows, places = random.normal(size=(9, size)), random.integers(size, size=9)
+    gains = ridge.gains(rows)
+    leverages, entries = ridge.leverages(rows, places)
+    np.testing.assert_allclose(leverages, np.einsum('ij,ji->i', rows, gains), rtol=1e-10)
+    np.testing.assert_allclose(entries, gains[places, np.arange(9)], atol=1e-10)
+
+
 def test_downdate_takes_a_row_back():
     H, Y = RANDOM.normal(size=(20, 6)), RANDOM.normal(size=(20, 1))
     ridge = RecursiveRidge(6, 1.0)
