@@ -56,24 +56,31 @@ def values_of(number: int, width: int = WIDTH) -> np.ndarray:
 
 
 class ClassifierPartner:
-    """Publishes, listens and calls; `self.heard[topic]` has all messages of a topic."""
+    """Publishes, listens and calls; `self.heard[topic]` has all messages of a topic.
 
-    def __init__(self, context, name: str = '/proemlc', input_type=FeatureVector):
+    Args:
+        context: of rclpy.
+        name: of the classifier.
+        input_type: type of the feature vectors.
+        qos: of feature vectors and predictions; those of sensors may get lost.
+    """
+
+    def __init__(self, context, name: str = '/proemlc', input_type=FeatureVector,
+                 qos: QoSProfile = qos_profile_sensor_data):
         self.name = name
         self.node = rclpy.create_node('partner', context=context)
         self.executor = SingleThreadedExecutor(context=context)
         self.executor.add_node(self.node)
         self.heard = defaultdict(list)
-        self.features = self.node.create_publisher(
-            input_type, f'{name}/features', qos_profile_sensor_data)
+        self.features = self.node.create_publisher(input_type, f'{name}/features', qos)
         self.annotations = self.node.create_publisher(LabelAnnotation, f'{name}/annotations', 100)
-        for topic, kind, qos in (
-                ('predictions', Prediction, qos_profile_sensor_data),
+        for topic, kind, its_qos in (
+                ('predictions', Prediction, qos),
                 ('queries', LabelQuery, 10), ('learnt', LabelAnnotation, 50),
                 ('events', ModelEvent, 50),
                 # Last: when the latched labels come, the node knows the subscriptions before.
                 ('labels', LabelSet, LATCHED)):
-            self._listen(kind, f'{name}/{topic}', topic, qos)
+            self._listen(kind, f'{name}/{topic}', topic, its_qos)
         self._listen(DiagnosticArray, '/diagnostics', 'diagnostics', 10)
         self.clients = {}
 

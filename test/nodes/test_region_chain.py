@@ -58,7 +58,13 @@ def warm_up(partner, publish):
         info.qos_profile.reliability
         for info in partner.node.get_subscriptions_info_by_topic('/found')] == [
             ReliabilityPolicy.RELIABLE])
-    partner.spin_until(lambda: publish() or partner.spin_for(1.0) or partner.heard['predictions'])
+
+    def predicted():
+        publish()
+        partner.spin_for(1.0)
+        return partner.heard['predictions']
+
+    partner.spin_until(predicted)
 
 
 def shown(messages):
@@ -72,7 +78,8 @@ def heard_count(partner, count):
 
 @pytest.mark.slow
 def test_boxes_go_in_and_labels_come_out_live_and_offline(feature_node, classifier, tmp_path):
-    _, partner = classifier()
+    # Reliable all the way: what is shown once must not get lost.
+    _, partner = classifier('features_reliability:=reliable', qos=QoSProfile(depth=100))
     feature_node(FEATURES)
     vectors, record = [], []
     partner.node.create_subscription(
