@@ -28,6 +28,7 @@ from proemlc_ros.nodes.classifier.pictures import ClassifierPictures
 from proemlc_ros.nodes.classifier.review import ReviewServices
 from proemlc_ros.nodes.classifier.services import ClassifierServices
 from proemlc_ros.nodes.classifier.topics import ClassifierTopics
+from proemlc_ros.nodes.log_lines import log_info, log_warning
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.parameter_table import ParameterTable
 from proemlc_ros.nodes.ros_messages import RosMessages
@@ -182,8 +183,9 @@ class ClassifierNode(LifecycleNode):
     def _log_resumed(self, classifier: Classifier, report: ResumeReport) -> None:
         learner = classifier.durable.model.learner
         for note in report.notes:
-            self.get_logger().warning(printable_line(note))
-        self.get_logger().info(
+            log_warning(self.get_logger(), printable_line(note))
+        log_info(
+            self.get_logger(),
             f'Model directory {classifier.durable.directory.path}: {len(learner.labels)} '
             f'labels, {learner.samples} samples; snapshot '
             f'{report.snapshot.name if report.snapshot else "none"}, {report.replayed} journal '

@@ -10,20 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from proemlc_ros.foreign_text import printable_line
+from proemlc_ros.nodes.log_lines import log_error, log_warning
 
 
 def warnings_of(logger: Any) -> Callable[[str], object]:
-    """Return what writes warnings to a logger of rclpy.
-
-    That takes every line of code for one severity, and raises ValueError when it writes another:
-    so there is a line for warnings and one for errors.
-    """
-    return lambda text: logger.warning(text)
+    """Return what writes warnings to a logger of rclpy."""
+    return lambda text: log_warning(logger, text)
 
 
 def errors_of(logger: Any) -> Callable[[str], object]:
-    """Return what writes errors to a logger of rclpy, likewise."""
-    return lambda text: logger.error(text)
+    """Return what writes errors to a logger of rclpy."""
+    return lambda text: log_error(logger, text)
 
 
 class ThrottledLog:

@@ -42,6 +42,7 @@ from proemlc_ros.msg import (
 from proemlc_ros.nodes.classifier.qos_check import QosCheck
 from proemlc_ros.nodes.classifier.receiver import Receiver
 from proemlc_ros.nodes.classifier.vision_output import VisionOutput
+from proemlc_ros.nodes.log_lines import log_info
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
 from proemlc_ros.stamps import stamp_of
@@ -97,7 +98,7 @@ class ClassifierTopics:
         self._events = self._publisher(ModelEvent, '~/events', QoSProfile(depth=50))
         self._vision = VisionOutput(self._publisher, offered)
         classifier.renewals.on_change = self._on_renewed
-        classifier.renewals.on_overtaken = lambda text: node.get_logger().info(text)
+        classifier.renewals.on_overtaken = lambda text: log_info(node.get_logger(), text)
         self._subscribe(values)
         self._checks = [
             QosCheck(node, self._predictions.topic_name, offered, True, _PREDICTIONS_ADVICE,
@@ -183,7 +184,7 @@ class ClassifierTopics:
         self._events.publish(event_message(self._factory, event, event.entry))
 
     def _on_renewed(self, change: ModelChange) -> None:
-        self._node.get_logger().info(f'The model was {change.message}')
+        log_info(self._node.get_logger(), f'The model was {change.message}')
         if change.event is not None:
             self.publish_event(change.event)
 
