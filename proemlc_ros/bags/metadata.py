@@ -14,6 +14,8 @@ import yaml
 from proemlc_ros.files import replace_text
 
 VERSION = 9
+# Written with every start of a node: five times as fast in compiled code.
+_DUMPER = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 # What rosbag2 writes as the starting time of a bag without messages.
 _NO_TIME = 2**63 - 1
 
@@ -85,7 +87,7 @@ def write_metadata(
 
 
 def _render(topics: Sequence[BagTopic], files: Sequence[FileSummary]) -> str:
-    return str(yaml.safe_dump({'rosbag2_bagfile_information': {
+    return str(yaml.dump({'rosbag2_bagfile_information': {
         'version': VERSION,
         'storage_identifier': 'sqlite3',
         **_extent(files),
@@ -96,7 +98,7 @@ def _render(topics: Sequence[BagTopic], files: Sequence[FileSummary]) -> str:
         'files': [{'path': file.path, **_extent([file])} for file in files],
         'custom_data': None,
         'ros_distro': 'jazzy',
-    }}, sort_keys=False, allow_unicode=True))
+    }}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True))
 
 
 def _topic_entry(topic: BagTopic, files: Sequence[FileSummary]) -> dict[str, object]:

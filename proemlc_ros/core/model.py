@@ -7,12 +7,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proemlc_ros.core.fleet.merging import merge_states
-from proemlc_ros.core.fleet.sums import PartialSums
 from proemlc_ros.core.labels import LabelColumns, check_label, check_labels
 from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.core.model_reader import ModelReader
@@ -25,6 +23,9 @@ from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import check_signature
 from proemlc_ros.core.storage.state import restore
 from proemlc_ros.errors import MergeError
+
+if TYPE_CHECKING:
+    from proemlc_ros.core.fleet.sums import PartialSums
 
 
 class ProEMLC(ModelReader):
@@ -217,6 +218,8 @@ class ProEMLC(ModelReader):
         """
         if other is self:
             raise MergeError('a model cannot be merged with itself; its samples would count twice')
+        from proemlc_ros.core.fleet.merging import merge_states  # A node alone merges nothing.
+
         theirs = other.copy()
         with self._lock:
             merge_states(self._state, theirs._state)
@@ -229,6 +232,8 @@ class ProEMLC(ModelReader):
         Raises:
             NotReadyError: when the hidden layer is not fixed yet.
         """
+        from proemlc_ros.core.fleet.sums import PartialSums
+
         with self._lock:
             return PartialSums.empty(self.options, self._state.layer_for(width))
 

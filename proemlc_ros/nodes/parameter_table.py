@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
@@ -142,6 +141,8 @@ class ParameterTable:
         for name in sorted(node._parameter_overrides):
             if name in self._table or name.partition('.')[0] in OF_EVERY_NODE:
                 continue
+            from difflib import get_close_matches  # A node without mistakes starts without it.
+
             near = get_close_matches(name, self._table, 1)
             meant = f'; did you mean {near[0]}?' if near else '.'
             raise ParameterError(f'{name} is not a parameter of this node{meant} {OTHER_NODES}')

@@ -17,11 +17,11 @@ from proemlc_ros.classifier.records import Event, ModelChange
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.process import RenewalProcess
 from proemlc_ros.classifier.renewal.swap import RenewedModel, drop_superseded
-from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 from proemlc_ros.errors import OutdatedRenewalError, ProEMLCError, RenewalError
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel
+    from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
     from proemlc_ros.classifier.threads import LearningThread
 
 # Attempts when the model is changed meanwhile in ways that the renewed one cannot follow.
@@ -181,6 +181,9 @@ class Renewals:
         return ModelChange(f'renewed with {result.settings}: {_compared(result)}', event)
 
     def _task(self, running: Path, output: Path) -> RenewalTask:
+        # Here, since it brings model selection, and a node starts sooner without it.
+        from proemlc_ros.classifier.renewal.task import RenewalTask
+
         durable = self._durable
         with durable.lock:
             learner, position = durable.model.learner.copy(), durable.position

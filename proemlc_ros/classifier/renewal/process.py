@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 from proemlc_ros.errors import RenewalError
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 
 # What the process runs; a module of bags/, since it reads the journal.
 PROGRAM = 'proemlc_ros.bags.journal.renewal_process'
@@ -49,6 +53,8 @@ class RenewalProcess:
         finally:
             self._end(process)
         if answer.startswith('{'):
+            from proemlc_ros.classifier.renewal.task import RenewalResult
+
             return RenewalResult.from_json(answer)
         raise RenewalError(answer.strip() or 'the process of the renewal ended; is there enough '
                            'memory?')
@@ -74,6 +80,8 @@ class RenewalProcess:
 
 
 def _start() -> subprocess.Popen[str]:
+    import subprocess  # Here, since a node starts sooner without it.
+
     environment = {**os.environ, **dict.fromkeys(_LIBRARIES, '1'),
                    'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
     try:

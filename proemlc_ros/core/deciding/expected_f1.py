@@ -10,6 +10,8 @@ labels: a few nodes of Gauss and Legendre give it for every k at once.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,15 +29,16 @@ _SAME = 1e-12
 Mask = npt.NDArray[np.bool_]
 
 
+@cache
 def _quadrature() -> tuple[Array, Array]:
+    """Return 1 - t at the nodes, and their weights times the powers of t (candidates, nodes).
+
+    Not before it is needed: compiled code has its own, and NumPy imports its polynomials.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return 0.5 * (nodes + 1.0), weights
-
-
-# Weights for the interval 0 to 1 are half as large; the F1 counts hits twice.
-_POINTS, _WEIGHTS = _quadrature()
-_BELOW: Array = 1.0 - _POINTS
-_POWERS: Array = _WEIGHTS * _POINTS ** np.arange(1, CANDIDATES + 1)[:, np.newaxis]
+    points = 0.5 * (nodes + 1.0)
+    # Weights for the interval 0 to 1 are half as large; the F1 counts hits twice.
+    return 1.0 - points, weights * points ** np.arange(1, CANDIDATES + 1)[:, np.newaxis]
 
 
 def best_set(probabilities: Array, empty: float, exclusive: bool = False,
@@ -139,8 +142,9 @@ def _exclusive_gains(ranked: Array) -> Array:
 
 def _expected_gains(ranked: Array, rest: Array) -> tuple[Array, Array]:
     """Return the expected F1 of the first 1, 2, 3 … labels (n, k), and the chance of none (n,)."""
-    factors = 1.0 - ranked[..., np.newaxis] * _BELOW
-    product = factors.prod(axis=1) * np.exp(-rest[:, np.newaxis] * _BELOW)
+    below, powers = _quadrature()
+    factors = 1.0 - ranked[..., np.newaxis] * below
+    product = factors.prod(axis=1) * np.exp(-rest[:, np.newaxis] * below)
     shares = (ranked[..., np.newaxis] / factors).cumsum(axis=1)
-    gains: Array = np.einsum('nkq,kq,nq->nk', shares, _POWERS[:ranked.shape[1]], product)
+    gains: Array = np.einsum('nkq,kq,nq->nk', shares, powers[:ranked.shape[1]], product)
     return gains, (1.0 - ranked).prod(axis=1) * np.exp(-rest)

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.node import Node
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.corrections.corrections import Correction
-from proemlc_ros.classifier.corrections.gallery import SampleOrder, SampleQuery
-from proemlc_ros.classifier.corrections.reembedding import Embedding
-from proemlc_ros.classifier.corrections.review import CorrectedModel, Review
 from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.errors import NotActiveError
@@ -38,6 +36,10 @@ from proemlc_ros.srv import (
     UndoChange,
 )
 
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.corrections.reembedding import Embedding
+    from proemlc_ros.classifier.corrections.review import CorrectedModel, Review
+
 _SAMPLES, _STEPS, _MOST = 100, 50, 1000
 
 
@@ -52,7 +54,6 @@ class ReviewServices(AnsweredServices):
 
     def __init__(self, node: Node, classifier: Classifier, topics: ClassifierTopics) -> None:
         self._classifier = classifier
-        self._review = Review(classifier)
         super().__init__(node, topics, (
             ('list_samples', ListSamples, self._list_samples),
             ('get_sample', GetSample, self._get_sample),
@@ -65,14 +66,24 @@ class ReviewServices(AnsweredServices):
             ('reembed', Reembed, self._reembed),
         ))
 
+    @cached_property
+    def _review(self) -> Review:
+        """What answers; made with the first request, since nobody may ever ask."""
+        from proemlc_ros.classifier.corrections.review import Review
+
+        return Review(self._classifier)
+
     def destroy(self) -> None:
         """Take the services down."""
         super().destroy()
-        self._review.close()
+        if '_review' in vars(self):
+            self._review.close()
 
     # ----- reading -----
 
     def _list_samples(self, request: Any, response: Any) -> DeferredResponse:
+        from proemlc_ros.classifier.corrections.gallery import SampleOrder, SampleQuery
+
         def act() -> None:
             page = self._review.gallery.page(SampleQuery(
                 request.label, request.annotator if request.by_annotator else None,
@@ -151,7 +162,9 @@ class ReviewServices(AnsweredServices):
     def _reembed(self, request: Any, response: Any) -> Any:
         def embedding() -> Embedding:
             # Imported late: it brings all extractors.
+            from proemlc_ros.classifier.corrections.reembedding import Embedding
             from proemlc_ros.features.reembedding import PictureEmbedding
+
             made = PictureEmbedding.from_file(Path(request.sensors_file).expanduser())
             return Embedding(made.extractor, made.vector)
 

@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from builtin_interfaces.msg import Time
 
-from proemlc_ros.classifier.corrections.gallery import ListedSample
 from proemlc_ros.classifier.corrections.history import ModelStep
 from proemlc_ros.classifier.corrections.step_text import step_text
 from proemlc_ros.conversions import region_message
 from proemlc_ros.msg import HistoryStep, LearntSample, ModelFile
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.stamps import NANOSECONDS
+
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.corrections.gallery import ListedSample
 
 
 def learnt_sample_message(sample: ListedSample) -> LearntSample:
