@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from proemlc_ros.classifier.records import Annotation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UndoEntry:
+class UndoEntry(NamedTuple):
     """An annotation that was learnt.
 
     Args:
@@ -63,14 +61,14 @@ class UndoStack:
 
     def rename(self, old: str, new: str) -> None:
         """Follow a renamed label."""
-        self._replace(lambda entry: replace(
-            entry, annotation=entry.annotation.renamed(old, new),
+        self._replace(lambda entry: entry._replace(
+            annotation=entry.annotation.renamed(old, new),
             introduced=tuple(new if name == old else name for name in entry.introduced)))
 
     def remove(self, name: str) -> None:
         """Follow a removed label."""
-        self._replace(lambda entry: replace(
-            entry, annotation=entry.annotation.without([name]),
+        self._replace(lambda entry: entry._replace(
+            annotation=entry.annotation.without([name]),
             introduced=tuple(kept for kept in entry.introduced if kept != name)))
 
     def to_json(self) -> list[list[Any]]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ LARGEST_ERROR = 1e-9
 _NOVELTIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class VersionedPrediction:
+class VersionedPrediction(NamedTuple):
     """What the model says about one feature vector.
 
     Args:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ROS 2 nodes; the only code that needs rclpy."""
 
-from proemlc_ros.nodes.garbage import collect_rarely
+from proemlc_ros.nodes.garbage import start_without_collection
 
-# Before all that a node imports: it makes 100,000 objects and no garbage, and to look through
-# them again and again takes 20 ms of a start.
-collect_rarely()
+start_without_collection()  # Here, since a node's own imports come behind this.

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -22,8 +21,7 @@ from rclpy.parameter import Parameter
 from proemlc_ros.errors import ParameterError
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(NamedTuple):
     """One parameter.
 
     Args:

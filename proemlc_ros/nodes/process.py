@@ -30,7 +30,7 @@ from rclpy.task import Future
 from rclpy.utilities import try_shutdown
 
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.nodes.garbage import pass_over_what_is_there
+from proemlc_ros.nodes.garbage import collect_rarely
 
 # Errors that a wrong command line or parameter file causes; reported in one line.
 MISTAKES = (ProEMLCError, NameValidationException, rclpy_implementation.RCLError,
@@ -177,7 +177,7 @@ def _run_node(make_node: Callable[[], RunnableNode],
     # Types cannot say "a Node with these methods as well".
     node = cast(Node, runnable)
     done = runnable.start()
-    pass_over_what_is_there()
+    collect_rarely()
     try:
         if done:
             with spinning(node, signals) as executor:

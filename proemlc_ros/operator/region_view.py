@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -118,8 +118,8 @@ def merged(predictions: list[StampedPrediction]) -> StampedPrediction:
     for one in same:
         for place, name in enumerate(one.predicted):
             labels[name] = max(labels.get(name, -1.0), -float(place))
-    return replace(
-        newest, predicted=tuple(sorted(labels, key=lambda name: -labels[name])),
+    return newest._replace(
+        predicted=tuple(sorted(labels, key=lambda name: -labels[name])),
         scores=np.max([one.scores for one in same], axis=0),
         probabilities=np.max([one.probabilities for one in same], axis=0),
         novelty=max(one.novelty for one in same), region=WHOLE)

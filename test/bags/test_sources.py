@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is found in a bag to learn from, and the error where that is not clear."""
 
-from dataclasses import asdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -91,7 +90,7 @@ def test_an_event_of_an_unknown_kind(tmp_path):
                 (5, '/annotations', conversions.ANNOTATION_TYPE, conversions.annotation_message(
                     made, Annotation(5, ('cup',), features=VALUES))),
                 (7, '/events', conversions.EVENT_TYPE, conversions.event_message(
-                    made, SimpleNamespace(**{**asdict(Event(EventKind.UNDO)), 'kind': 200})))):
+                    made, SimpleNamespace(**{**Event(EventKind.UNDO)._asdict(), 'kind': 200})))):
             connection = writer.add_connection(topic, type_name, typestore=made.store)
             writer.write(connection, time, made.serialize(message, type_name))
     with pytest.raises(BagError, match='at 7 ns is of the unknown kind 200'):

@@ -4,6 +4,10 @@
 
 import pytest
 
+pytest.importorskip('rclpy')
+
+from rclpy.logging import get_logger
+
 from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
 
 
@@ -59,6 +63,6 @@ def test_a_line_is_short_and_has_no_hidden_characters(log, lines):
 
 
 def test_warnings_and_errors_of_one_logger_do_not_hinder_each_other():
-    logger = pytest.importorskip('rclpy.logging').get_logger('both')
+    logger = get_logger('both')
     for write in (warnings_of(logger), errors_of(logger), warnings_of(logger)):
         ThrottledLog(write, 0.0).log('kind', 'a line')

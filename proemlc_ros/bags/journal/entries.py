@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event
 from proemlc_ros.bags.entry_definitions import entry_definition
@@ -37,8 +37,7 @@ _TOPIC_ENDINGS = ('annotations', 'events', 'pictures')
 NEWEST_FIELDS = ('entry', 'entry', 'data')
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One entry of the journal.
 
     Args:

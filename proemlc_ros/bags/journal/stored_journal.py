@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from proemlc_ros.bags.cdr import read_picture
@@ -63,10 +62,8 @@ class StoredJournal:
     def records(self) -> Iterator[tuple[int, Annotation | Event]]:
         """Yield time and record of what can be read, each record with the number of its entry."""
         for entry in self._entries():
-            if isinstance(entry.record, Annotation):
+            if entry.record is not None:
                 yield entry.time, entry.record._replace(entry=entry.number)
-            elif entry.record is not None:
-                yield entry.time, replace(entry.record, entry=entry.number)
 
     def samples(self) -> Iterator[tuple[int, int, Annotation]]:
         """Yield number, time and annotation of the samples in force, with their labels now."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from proemlc_ros.classifier.corrections.down_dating import down_dated
 from proemlc_ros.classifier.corrections.history import BEGINNINGS, History, ModelStep
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(NamedTuple):
     """New labels of a learnt sample.
 
     Args:
@@ -259,7 +257,7 @@ class Corrections:
                      else extractor_after(learner, after))
         durable.position, = durable.journal.append([event], [step_reference(event.sample)])
         durable.model.go_on_with(learner, entries, extractor)
-        return replace(event, entry=durable.position)
+        return event._replace(entry=durable.position)
 
 
 def _next(history: History, kind: EventKind, annotator: str | None) -> list[ModelStep]:

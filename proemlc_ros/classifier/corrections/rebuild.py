@@ -12,9 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol, numbers_in_words
 from proemlc_ros.classifier.records import Annotation, Event, EventKind
@@ -36,8 +35,7 @@ _UNDONE = 'entry:'
 _STEP = 'step:'
 
 
-@dataclass(frozen=True)
-class Base:
+class Base(NamedTuple):
     """A model to begin from.
 
     Args:

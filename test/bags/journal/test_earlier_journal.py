@@ -10,7 +10,6 @@ again: they stand for those on robots.
 
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +63,7 @@ def as_expected(entry):
         # Of later versions.
         assert [fields.pop(name) for name in ('request', 'region', 'entry')] == [None, WHOLE, 0]
         return {'number': entry.number, 'annotation': json.loads(json.dumps(fields))}
-    fields = {**asdict(record), 'kind': record.kind.name}
+    fields = {**record._asdict(), 'kind': record.kind.name}
     later = ('sample', 'labels', 'absent', 'complete', 'annotator', 'entry')
     assert [fields.pop(name) for name in later] == [0, (), (), True, '', 0]
     return {'number': entry.number, 'event': fields}
