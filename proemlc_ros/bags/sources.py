@@ -111,6 +111,7 @@ class Sources:
     def _as_recorded(self, bag: BagReader) -> Iterator[tuple[int, BagRecord]]:
         decode = {topic.name: bag.decoder(topic) for topic in self.topics}
         places = dict.fromkeys(self.copies.skipped, -1)
+        numbered = self.copies.numbered if self.copies.entries else None
         for connection, time, data in bag.raw(set(decode)):
             name = connection.topic
             if name in places:
@@ -120,7 +121,7 @@ class Sources:
             shortcut = self.shortcuts.get(name)
             record = shortcut(data) if shortcut is not None else None
             if record is not None:
-                yield time, self.copies.numbered(record, name, places)
+                yield time, numbered(record, name, places) if numbered else record
                 continue
             message = decode[name](data, time)
             if message is not None:

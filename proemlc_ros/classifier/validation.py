@@ -50,7 +50,7 @@ class Limits:
 
 
 def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extractor: str,
-                    limits: Limits) -> None:
+                    limits: Limits, finite: bool = False) -> None:
     """Reject a feature vector that the model cannot take.
 
     Args:
@@ -59,6 +59,7 @@ def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extr
         width: the number of values that the model expects, None before it is fixed.
         learnt_extractor: what made the values that were learnt; empty where not known.
         limits: bounds.
+        finite: whether the values are known to be finite.
 
     Raises:
         VectorRejectedError: empty, oversized, of another width, not finite, or made by another
@@ -73,7 +74,7 @@ def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extr
         raise VectorRejectedError(
             'wrong_width', f'the feature vector has {size} values, the model was made for '
             f'{width}; publish {width} values, or reset the model')
-    if np.count_nonzero(np.isfinite(data)) < size:
+    if not finite and np.count_nonzero(np.isfinite(data)) < size:
         index = int(np.flatnonzero(~np.isfinite(data))[0])
         raise VectorRejectedError(
             'not_finite', f'value {index} of the feature vector is {data[index]}')
@@ -167,6 +168,8 @@ class ExpectedInput:
     known: dict[str, None] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     version: int = 0
+    # Values that were found to be finite: the next annotation is often about the last vector.
+    _finite: Vector | None = None
 
     def accept_vector(self, vector: StampedVector) -> None:
         """Validate a vector; the first one fixes the width.
@@ -175,7 +178,7 @@ class ExpectedInput:
             VectorRejectedError: the model cannot take it.
         """
         validate_vector(vector.data, vector.extractor, self.width, self.extractor, self.limits)
-        self.width = vector.data.size
+        self.width, self._finite = vector.data.size, vector.data
 
     def accept_annotation(self, annotation: Annotation) -> Annotation:
         """Validate an annotation that has its features.
@@ -188,12 +191,14 @@ class ExpectedInput:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
             VectorRejectedError: the model cannot take its features.
         """
-        if annotation.absent or not all(name in self.known for name in annotation.labels):
+        nothing_new = not annotation.absent and self.known.keys() >= {*annotation.labels}
+        if not nothing_new:
             annotation = self._with_valid_names(annotation)
         features = annotation.matched_features
-        validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits)
-        introduced = tuple(name for name in dict.fromkeys(annotation.named)
-                           if name not in self.known)
+        validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits,
+                        features is self._finite)
+        introduced = () if nothing_new else tuple(
+            name for name in dict.fromkeys(annotation.named) if name not in self.known)
         self.known.update(dict.fromkeys(introduced))
         self.version += bool(introduced)
         if annotation.request is not None:

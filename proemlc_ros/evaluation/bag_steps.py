@@ -29,11 +29,12 @@ from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
 from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers
 from proemlc_ros.evaluation.journal_samples import counts_as_it_stands, samples_in_force
+from proemlc_ros.evaluation.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-# A step, the messages read for it, and what the hidden rows that follow are.
+# A step, the messages read for it, and where its hidden rows are.
 _Sent = tuple[Step, int, HiddenMark | None]
 # Bytes of a bag from which on a second process pays for its start.
 _LONG = 16_000_000
@@ -153,11 +154,13 @@ class ParallelBagSteps(BagSteps):
         with suppress(OSError, AttributeError):  # Linux only, and it may reject the size.
             fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
         steps = BagSteps(self.bags, self.path, self.stream, self.needs_annotations)
-        reader = context.Process(target=_send_steps, args=(sender, offered, steps), daemon=True)
+        shared = SharedRows()
+        reader = context.Process(
+            target=_send_steps, args=(sender, offered, shared, steps), daemon=True)
         reader.start()
         sender.close()
         offered.close()
-        self._offers = LayerOffers(offers)
+        self._offers = LayerOffers(offers, shared)
         try:
             while not isinstance(item := self._receive(receiver), BagSteps):
                 step, messages, _ = item
@@ -176,15 +179,17 @@ class ParallelBagSteps(BagSteps):
 
     def _receive(self, receiver: Connection) -> _Sent | BagSteps:
         self.hidden = None
+        if self._offers is not None:
+            self._offers.release()
         try:
             item: _Sent | BagSteps | ProEMLCError = receiver.recv()
-            if isinstance(item, tuple) and item[2] is not None and self._offers is not None:
-                self.hidden = self._offers.receive(receiver, item[2])
         except EOFError:
             raise BagError(f'{self.path}: the process that reads it ended; '
                            'is there enough memory?') from None
         if isinstance(item, ProEMLCError):
             raise item
+        if isinstance(item, tuple) and item[2] is not None and self._offers is not None:
+            self.hidden = self._offers.rows(item[2])
         return item
 
 
@@ -201,17 +206,16 @@ def fork_context(*modules: str) -> ForkServerContext | SpawnContext:
     return context
 
 
-def _send_steps(sender: Connection, offered: Connection, steps: BagSteps) -> None:
+def _send_steps(sender: Connection, offered: Connection, shared: SharedRows,
+                steps: BagSteps) -> None:
     """Read a bag and send its steps, with hidden rows where they are known, then the reading."""
     # Ctrl-C reaches both processes; this one ends when the other stops receiving.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ahead = HiddenAhead(offered)
+    ahead = HiddenAhead(offered, shared)
     try:
         for step, messages in steps:
             mark = ahead.prepare(step.rows) if isinstance(step, AnnotationBlock) else None
             sender.send((step, messages, mark))
-            if mark is not None:
-                ahead.send(sender)
         sender.send(steps)
     except ProEMLCError as error:
         # As the plain kind: not all others can be pickled.

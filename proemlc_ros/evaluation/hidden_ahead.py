@@ -3,12 +3,11 @@
 """Hidden rows, worked out in the process that reads for the one that learns.
 
 The layer is fixed after the first samples. The learning process offers it; from then on the hidden
-rows of each block come with it, and both processors have about as much to do.
+rows of each block are in memory that both share, and both processors have about as much to do.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -18,68 +17,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
-from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.evaluation.shared_rows import PLACES, PlacedRows, SharedRows
 
 
 class HiddenMark(NamedTuple):
-    """What the hidden rows are that follow; number: of the offered layer, from 1."""
+    """Where the hidden rows of a block are; number: of the offered layer, from 1."""
 
     number: int
-    shape: tuple[int, int]
-    dtype: str
-
-
-class _Memory:
-    """Memory that the rows of each block use again; new memory would take as long as filling."""
-
-    def __init__(self) -> None:
-        self._rows: Array = np.empty((0, 0))
-
-    def rows(self, shape: tuple[int, int], dtype: str) -> Array:
-        """Return room for rows."""
-        rows = self._rows
-        if rows.dtype != dtype or rows.shape[1] != shape[1] or len(rows) < shape[0]:
-            self._rows = rows = np.empty(shape, dtype)
-        return rows[:shape[0]]
+    rows: PlacedRows
 
 
 class LayerOffers:
-    """The end of the process that learns: offers its layer, receives hidden rows.
+    """The end of the process that learns: offers its layer, uses hidden rows.
 
     Args:
         connection: Leads to `HiddenAhead`.
+        shared: Where the rows are.
 
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, shared: SharedRows) -> None:
         """Start without a layer."""
         self._connection = connection
+        self._shared = shared
         self._layer: HiddenLayer | None = None
         self._number = 0
-        self._memory = _Memory()
+        self._used = False
 
     def offer(self, layer: HiddenLayer) -> None:
         """Offer a layer, unless it is the one offered last."""
-        if layer is self._layer:
-            return
-        self._layer, self._number = layer, self._number + 1
-        with suppress(BrokenPipeError):  # The other process has read everything.
-            self._connection.send((self._number, layer))
+        if layer is not self._layer:
+            self._layer, self._number = layer, self._number + 1
+            self._send((self._number, layer))
 
-    def receive(self, connection: Connection, mark: HiddenMark) -> HiddenRows | None:
-        """Receive the hidden rows that a mark announces; they hold until the next ones.
+    def rows(self, mark: HiddenMark) -> HiddenRows | None:
+        """Return the hidden rows of a mark, which hold until they are released.
 
         None: they are of a layer that was offered before the last one.
-
-        Raises:
-            EOFError: The other process has ended.
-
         """
-        rows = self._memory.rows(mark.shape, mark.dtype)
-        _read_into(connection, rows.data.cast('B'))
+        self._used = True
         if self._layer is None or mark.number != self._number:
             return None
-        return HiddenRows(self._layer, rows)
+        return HiddenRows(self._layer, self._shared.at(mark.rows))
+
+    def release(self) -> None:
+        """Let the other process fill the place of the rows that were used last."""
+        if self._used:
+            self._used = False
+            self._send(None)
+
+    def _send(self, item: tuple[int, HiddenLayer] | None) -> None:
+        with suppress(BrokenPipeError):  # The other process has read everything.
+            self._connection.send(item)
 
 
 class HiddenAhead:
@@ -87,47 +76,48 @@ class HiddenAhead:
 
     Args:
         connection: Leads to `LayerOffers`.
+        shared: Where to put the rows.
 
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, shared: SharedRows) -> None:
         """Start to listen; in a thread, since the other process does not wait for this one."""
         self._connection = connection
+        self._shared = shared
         self._offered: tuple[int, HiddenLayer] | None = None
-        self._memory = _Memory()
-        self._rows: Array = np.empty((0, 0))
+        self._free = threading.Semaphore(PLACES)
+        self._place = 0
+        self._ended = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def prepare(self, samples: NDArray[np.float32]) -> HiddenMark | None:
-        """Work out the hidden rows of samples; None: no layer was offered yet that takes them."""
+        """Work out the hidden rows of samples; None: no layer was offered yet that takes them.
+
+        Raises:
+            BrokenPipeError: The other process uses no rows any more.
+
+        """
         if self._offered is None or self._offered[1].width != samples.shape[1]:
             return None
         number, layer = self._offered
-        mark = HiddenMark(number, (len(samples), layer.size), layer.options.dtype)
-        self._rows = layer.rows(samples.astype(mark.dtype),
-                                self._memory.rows(mark.shape, mark.dtype))
-        return mark
-
-    def send(self, connection: Connection) -> None:
-        """Send the hidden rows that were worked out."""
-        _write_all(connection, self._rows.data.cast('B'))
+        rows = PlacedRows(self._place, (len(samples), layer.size), layer.options.dtype)
+        if not rows.fits:
+            return None
+        self._free.acquire()
+        if self._ended:
+            raise BrokenPipeError
+        self._place = (self._place + 1) % PLACES
+        layer.rows(samples.astype(rows.dtype), self._shared.at(rows))
+        return HiddenMark(number, rows)
 
     def _listen(self) -> None:
+        """Take the layers that are offered, and note which places were released."""
         with suppress(EOFError, OSError):
             while True:
-                self._offered = self._connection.recv()
-
-
-# Connection.recv_bytes_into() copies three times; here bytes go where they belong.
-
-def _read_into(connection: Connection, room: memoryview) -> None:
-    while room:
-        count = os.readv(connection.fileno(), [room])
-        if not count:
-            raise EOFError
-        room = room[count:]
-
-
-def _write_all(connection: Connection, data: memoryview) -> None:
-    while data:
-        data = data[os.write(connection.fileno(), data):]
+                item: tuple[int, HiddenLayer] | None = self._connection.recv()
+                if item is None:
+                    self._free.release()
+                else:
+                    self._offered = item
+        self._ended = True
+        self._free.release()

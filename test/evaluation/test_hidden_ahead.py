@@ -13,11 +13,12 @@ from proemlc_ros.bags.writer import BagWriter
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.hidden import HiddenRows
-from proemlc_ros.evaluation import bag_steps
+from proemlc_ros.evaluation import bag_steps, shared_rows
 from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, LayerOffers
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.evaluation.shared_rows import SharedRows
 
 RELU = {'hidden_size': 20, 'activation': 'relu', 'scaling': 'none'}
 DRAWN = {'hidden_size': 20}
@@ -36,52 +37,84 @@ def layer_of(settings, width=WIDTH):
     return model.layer
 
 
-def until_prepared(ahead, rows, number):
+def until_prepared(ahead, here, rows, number):
     """Return the mark of rows once the layer of that number has arrived."""
     deadline = time.monotonic() + 90
     while (mark := ahead.prepare(rows)) is None or mark.number < number:
+        if mark is not None:
+            here.rows(mark)
+            here.release()
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return mark
 
 
-def test_rows_arrive_as_the_layer_gives_them():
+def both_ends():
+    """Return what works out rows, what uses them, and the connection between them."""
     offered, offers = multiprocessing.Pipe(duplex=False)
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    ahead, here = HiddenAhead(offered), LayerOffers(offers)
+    shared = SharedRows()
+    return HiddenAhead(offered, shared), LayerOffers(offers, shared), offers
+
+
+def test_rows_arrive_as_the_layer_gives_them():
+    ahead, here, _ = both_ends()
     assert ahead.prepare(ROWS) is None
     for number, layer in enumerate([layer_of(RELU), layer_of(DRAWN), layer_of(SINGLE)], 1):
         here.offer(layer)
         here.offer(layer)  # The same again says nothing new.
         for rows in (ROWS, ROWS[:7]):
-            mark = until_prepared(ahead, rows, number)
-            sending = threading.Thread(target=ahead.send, args=(sender,))
-            sending.start()
-            found = here.receive(receiver, mark)
-            sending.join()
+            found = here.rows(until_prepared(ahead, here, rows, number))
             assert found.layer is layer
             np.testing.assert_array_equal(
                 found.rows, layer.rows(rows.astype(layer.options.dtype),
                                        np.empty((len(rows), layer.size), layer.options.dtype)))
+            here.release()
 
 
 def test_rows_of_an_earlier_layer_are_dropped():
-    offered, offers = multiprocessing.Pipe(duplex=False)
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    ahead, here = HiddenAhead(offered), LayerOffers(offers)
+    ahead, here, _ = both_ends()
     here.offer(layer_of(RELU))
-    mark = until_prepared(ahead, ROWS[:7], 1)
+    mark = until_prepared(ahead, here, ROWS[:7], 1)
     here.offer(layer_of(DRAWN))
-    ahead.send(sender)
-    assert here.receive(receiver, mark) is None
+    assert here.rows(mark) is None
 
 
-def test_samples_of_another_width_are_left_to_the_model():
-    offered, offers = multiprocessing.Pipe(duplex=False)
-    ahead = HiddenAhead(offered)
-    LayerOffers(offers).offer(layer_of(RELU))
-    until_prepared(ahead, ROWS, 1)
+def test_samples_of_another_width_or_too_large_rows_are_left_to_the_model(monkeypatch):
+    ahead, here, _ = both_ends()
+    here.offer(layer_of(RELU))
+    until_prepared(ahead, here, ROWS, 1)
     assert ahead.prepare(ROWS[:, :5]) is None
+    monkeypatch.setattr(shared_rows, '_BYTES', 20 * 8 * 600)
+    assert ahead.prepare(ROWS) is None
+
+
+def test_rows_in_use_are_not_written_over():
+    ahead, here, offers = both_ends()
+    here.offer(layer_of(RELU))
+    marks = [until_prepared(ahead, here, ROWS[:5], 1)]
+    marks += [ahead.prepare(ROWS[5 * place:][:5]) for place in range(1, shared_rows.PLACES)]
+    used = [here.rows(mark).rows for mark in marks]
+    kept = [rows.copy() for rows in used]
+    following = []
+
+    def follow():
+        following.append(ahead.prepare(ROWS[100:105]))
+        try:
+            ahead.prepare(ROWS[:5])
+        except BrokenPipeError as error:
+            following.append(error)
+    waiting = threading.Thread(target=follow)
+    waiting.start()
+    waiting.join(0.2)
+    assert not following
+    np.testing.assert_array_equal(used, kept)
+    here.release()
+    while not following:
+        waiting.join(0.01)
+    assert following[0].rows.place == 0
+    offers.close()  # The other process has ended: nobody waits for ever.
+    waiting.join(30)
+    assert isinstance(following[1], BrokenPipeError)
 
 
 @pytest.mark.parametrize('settings', [RELU, DRAWN, SINGLE])
