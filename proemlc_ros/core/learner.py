@@ -202,11 +202,9 @@ class Learner:
 
     def grow(self, names: Iterable[str]) -> None:
         """Add an output for each name that is new."""
-        columns = self.labels.columns
-        new = [name for name in names if name not in columns]
+        new = list(dict.fromkeys([name for name in names if name not in self.labels.columns]))
         if not new:
             return
-        new = list(dict.fromkeys(new))
         weights = self._recalibration()
         for _ in new:
             if self.groups is None:

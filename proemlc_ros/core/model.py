@@ -17,8 +17,8 @@ from proemlc_ros.core.model_reader import ModelReader
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialResult
-from proemlc_ros.core.rows import Rows, check_vector
-from proemlc_ros.core.samples import SampleLabels, check_cached, check_samples
+from proemlc_ros.core.rows import check_vector
+from proemlc_ros.core.samples import check_cached
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import check_signature
 from proemlc_ros.core.storage.state import restore
@@ -298,8 +298,3 @@ class ProEMLC(ModelReader):
         model = cls.__new__(cls)
         ModelReader.__init__(model, state, extra)
         return model
-
-    def _check(self, X: object, labels: object, absent: object,
-               complete: object) -> tuple[Rows, list[SampleLabels]]:
-        return check_samples(X, labels, absent, complete, self._state.width, self.options.dtype,
-                             self._state.known.columns)

@@ -25,7 +25,7 @@ from proemlc_ros.core.prediction import (
     probabilities_of,
 )
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
-from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.samples import SampleLabels, check_samples
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import sign
@@ -251,3 +251,8 @@ class ModelReader:
             data = container.pack({**header, 'extra': self.extra if extra is None else extra},
                                   arrays)
         return data if key is None else sign(data, key)
+
+    def _check(self, X: object, labels: object, absent: object,
+               complete: object) -> tuple[Rows, list[SampleLabels]]:
+        return check_samples(X, labels, absent, complete, self._state.width, self.options.dtype,
+                             self._state.known.columns)

@@ -202,7 +202,7 @@ class ModelState:
         more = None if self.warmup is None else self.warmup.plus(rows, annotations)
         if more is not None and self.warmup is not None and (
                 more.layer_samples != self.warmup.layer_samples):
-            if not all([annotation.complete for annotation in more.annotations]):
+            if not all(annotation.complete for annotation in more.annotations):
                 return False
             # The first few draw the layer with each sample: what was begun is no longer wanted.
             self._rebuild = Rebuild(self.options, self.first_labels.names, more,
