@@ -5,6 +5,9 @@
 Best effort receives from everybody, but a picture is sent in many parts, and on a busy machine one
 of them is often lost, and with it the picture. Reliable loses none, but receives only from those
 that offer it; which one is right, only the publishers know.
+
+A reader of Fast DDS may come to a large message of which it has no bytes: it offers it without
+end, hands out nothing, and all that follow wait behind it. Such a subscription is made again.
 """
 
 from __future__ import annotations
@@ -13,10 +16,15 @@ from collections.abc import Callable
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
+from proemlc_ros.nodes.log_lines import log_warning
+
 AUTOMATIC = 'automatic'
+# Checks in a row that find a message which nobody could take in between.
+_STUCK = 3
 
 
 class MatchedSubscription:
@@ -47,6 +55,8 @@ class MatchedSubscription:
         self._automatic = reliability == AUTOMATIC
         self._reliability = (ReliabilityPolicy.RELIABLE if reliability == 'reliable'
                              else ReliabilityPolicy.BEST_EFFORT)
+        self._taken = self._taken_before = 0
+        self._offered = 0
         self._subscription = self._subscribe()
         self.topic_name = str(self._subscription.topic_name)
         self.check()
@@ -57,9 +67,18 @@ class MatchedSubscription:
         return bool(self._reliability == ReliabilityPolicy.RELIABLE)
 
     def check(self) -> None:
-        """Follow the publishers; call it regularly."""
-        if not self._automatic:
-            return
+        """Follow the publishers, and leave a stuck reader; call it regularly, where it spins."""
+        if self._automatic:
+            self._follow()
+        stuck = self._taken == self._taken_before and self._has_message()
+        self._offered = self._offered + 1 if stuck else 0
+        self._taken_before = self._taken
+        if self._offered >= _STUCK:
+            log_warning(self._node.get_logger(), f'{self.topic_name} offers a message that cannot '
+                        'be read, and holds back all others: subscribed again')
+            self._again()
+
+    def _follow(self) -> None:
         offered = {publisher.qos_profile.reliability for publisher
                    in self._node.get_publishers_info_by_topic(self.topic_name)}
         if not offered:
@@ -68,8 +87,23 @@ class MatchedSubscription:
                   else ReliabilityPolicy.BEST_EFFORT)
         if wanted != self._reliability:
             self._reliability = wanted
-            self.destroy()
-            self._subscription = self._subscribe()
+            self._again()
+
+    def _has_message(self) -> bool:
+        """Tell whether DDS offers a message."""
+        subscription: Any = self._subscription.handle
+        context: Any = self._node.context.handle
+        with subscription, context:
+            wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, context)
+            wait_set.clear_entities()
+            wait_set.add_subscription(subscription)
+            wait_set.wait(0)
+            return bool(wait_set.get_ready_entities('subscription'))
+
+    def _again(self) -> None:
+        self.destroy()
+        self._offered = 0
+        self._subscription = self._subscribe()
 
     def destroy(self) -> None:
         """Receive nothing any more."""
@@ -78,4 +112,8 @@ class MatchedSubscription:
     def _subscribe(self) -> Any:
         profile = QoSProfile(depth=self._depth, reliability=self._reliability)
         return self._node.create_subscription(
-            self._kind, self._topic, self._take, profile, event_callbacks=self._events)
+            self._kind, self._topic, self._on_message, profile, event_callbacks=self._events)
+
+    def _on_message(self, message: Any) -> None:
+        self._taken += 1
+        self._take(message)
