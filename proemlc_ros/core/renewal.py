@@ -18,6 +18,8 @@ from proemlc_ros.core.selection.result import Point
 
 # What another model must lose of the left-out F1 to be replaced; less is chance.
 _CLEARLY = 0.005
+# Samples that the best of many candidates may have right by chance.
+_BY_CHANCE = 2.0
 
 
 def renewed(X: object, labels: object, absent: object = None, complete: object = True,
@@ -81,11 +83,20 @@ def left_out_point(plan: RenewalPlan, running: ProEMLC) -> Point | None:
         return plan.point_of(learner)
 
 
-def is_better(point: Point, running: Point | None) -> bool:
-    """Tell whether a renewed model is worth a swap."""
+def is_better(point: Point, running: Point | None, samples: int) -> bool:
+    """Tell whether a renewed model is worth a swap.
+
+    The best of many candidates wins a sample or two by chance. Of a few dozen that would be a
+    gain, and it may have been chosen by one thing of many to come: there the running one stays.
+
+    Args:
+        point: of the renewed model.
+        running: of the running one; None: it has none.
+        samples: that both were judged by.
+    """
     if running is None:
         return True
-    gain = point.left_out_f1 - running.left_out_f1
+    gain = point.left_out_f1 - running.left_out_f1 - _BY_CHANCE / samples
     return gain > _CLEARLY or gain >= 0.0 and point.left_out_square < running.left_out_square
 
 

@@ -125,7 +125,7 @@ def renew(task: RenewalTask, read: ReadEntries,
     plan = plan_for(rows, [accepted_labels(said) for said in annotations], running.options,
                     task.most)
     before = left_out_point(plan, running)
-    better = is_better(plan.point, before)
+    better = is_better(plan.point, before, len(annotations))
     if better:
         renewed = begin_renewal(plan, running.labels)
         for block in samples.blocks():

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,15 @@ def test_a_model_of_a_still_start_is_worse_and_an_equal_one_is_not():
     running = ProEMLC(hidden_size=100)
     running.learn(came, names_of(shown))
     plan = plan_for(came, [SampleLabels(tuple(names)) for names in names_of(shown)])
-    assert is_better(plan.point, left_out_point(plan, running))
+    assert is_better(plan.point, left_out_point(plan, running), len(came))
     renewed = ProEMLC.renewed(came, names_of(shown))
-    assert not is_better(plan.point, left_out_point(plan, renewed))
+    assert not is_better(plan.point, left_out_point(plan, renewed), len(came))
+
+
+@pytest.mark.parametrize('samples, better', [(33, False), (2000, True)])
+def test_a_sample_or_two_of_a_few_are_chance(samples, better):
+    X, Y = make_samples(TRAINING, 0.35)
+    found = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)]).point
+    running = replace(found, left_out_f1=found.left_out_f1 - 0.01,
+                      left_out_square=found.left_out_square * 1.1)
+    assert is_better(found, running, samples) == better
