@@ -6,8 +6,8 @@ Best effort receives from everybody, but a picture is sent in many parts, and on
 of them is often lost, and with it the picture. Reliable loses none, but receives only from those
 that offer it; which one is right, only the publishers know.
 
-A reader of Fast DDS may come to a large message of which it has no bytes: it offers it without
-end, hands out nothing, and all that follow wait behind it. Such a subscription is made again.
+A reader that offers a message without end and hands out nothing holds back all that follow; such
+a subscription is made again. Where taking the message never returns, that is no help.
 """
 
 from __future__ import annotations
