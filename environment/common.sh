@@ -147,9 +147,9 @@ run_tests() {
   found=$(mktemp)
   run_linters > "$found" 2>&1 &
   linters=$!
-  # No more than there are processors: tests with a browser and four nodes fill one each.
+  # Half as many again as there are processors: tests over ROS wait for a good part of their time.
   ! has_module xdist ||
-    options+=(--numprocesses=auto --dist=loadfile --no-loadscope-reorder)
+    options+=(--numprocesses=$(($(nproc) * 3 / 2)) --dist=loadfile --no-loadscope-reorder)
   # In seconds; the longest test takes a tenth of it on a quiet machine.
   ! has_module pytest_timeout || options+=(--timeout=600)
   ! counts_lines "$@" || counted=yes

@@ -74,8 +74,7 @@ class FeatureNode(Node):
         self._extraction = PipelineThread(
             'extraction', lambda text: errors.log('fault', f'a message was dropped: {text}'))
         self._subscriptions_of: dict[str, MatchedSubscription] = {}
-        for sensor in self._pipeline.sensors:
-            self._subscribe(sensor, parameters.reliability[sensor.name])
+        self._subscribe(parameters.reliability)
         # The first sensor leads: the vectors have its stamps.
         self._source = self._topic(self._pipeline.sensors[0].name)
         self._regions = RegionInputs(
@@ -97,22 +96,31 @@ class FeatureNode(Node):
         """End once the last vector is published; there is nothing to save."""
         self._extraction.close()
 
-    def _subscribe(self, sensor: Sensor, reliability: str) -> None:
-        self._subscriptions_of[sensor.name] = MatchedSubscription(
-            self, MESSAGE_CLASSES[sensor.message_type], sensor.topic,
-            partial(self._on_message, sensor.name),
-            QUEUE_LENGTH.get(sensor.extractor.sensor, NEWEST), reliability,
-            None if reliability == AUTOMATIC else SubscriptionEventCallbacks(
-                incompatible_qos=partial(self._on_incompatible_qos, sensor)))
+    def _subscribe(self, reliability: Mapping[str, str]) -> None:
+        """Subscribe to each topic once, for all sensors that it feeds."""
+        fed: dict[tuple[str, str, str], list[Sensor]] = {}
+        for sensor in self._pipeline.sensors:
+            fed.setdefault((sensor.topic, sensor.message_type, reliability[sensor.name]),
+                           []).append(sensor)
+        for (topic, message_type, wanted), sensors in fed.items():
+            subscription = MatchedSubscription(
+                self, MESSAGE_CLASSES[message_type], topic,
+                partial(self._on_message, [sensor.name for sensor in sensors]),
+                max(QUEUE_LENGTH.get(sensor.extractor.sensor, NEWEST) for sensor in sensors),
+                wanted, None if wanted == AUTOMATIC else SubscriptionEventCallbacks(
+                    incompatible_qos=partial(self._on_incompatible_qos, sensors[0])))
+            self._subscriptions_of.update({sensor.name: subscription for sensor in sensors})
 
     def _topic(self, name: str) -> str:
         """Return the full name of a sensor's topic."""
         return self._subscriptions_of[name].topic_name
 
-    def _on_message(self, name: str, message: Any) -> None:
-        self._annotated.add(name, message)
-        prepared = self._pipeline.prepare(name, message, self.get_clock().now().nanoseconds)
-        self._extraction.put(partial(self._extract, name, prepared))
+    def _on_message(self, names: Sequence[str], message: Any) -> None:
+        arrival = self.get_clock().now().nanoseconds
+        for name in names:
+            self._annotated.add(name, message)
+            prepared = self._pipeline.prepare(name, message, arrival)
+            self._extraction.put(partial(self._extract, name, prepared))
 
     def _extract(self, name: str, prepared: PreparedMessage) -> None:
         try:

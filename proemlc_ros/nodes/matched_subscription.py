@@ -4,10 +4,14 @@
 
 Best effort receives from everybody, but a picture is sent in many parts, and on a busy machine one
 of them is often lost, and with it the picture. Reliable loses none, but receives only from those
-that offer it; which one is right, only the publishers know.
+that offer it; which one is right, only the publishers know. So it subscribes when there is one, as
+`ros2 topic echo` and `ros2 bag record` do.
 
-A reader that offers a message without end and hands out nothing holds back all that follow; such
-a subscription is made again. Where taking the message never returns, that is no help.
+It never goes from best effort to reliable, nor should a node have two reliable subscriptions to a
+topic of large messages. A reliable reader of Fast DDS that is made while parts of a message arrive
+for another reader of the process collects these parts; if the publisher then declares that message
+irrelevant for the new reader (a GAP), its memory is freed but the reader keeps it in its queue
+(StatefulReader::processGapMsg, up to 2.14.6 and 3.x), and taking a message never returns.
 """
 
 from __future__ import annotations
@@ -15,20 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from proemlc_ros.nodes.log_lines import log_warning
-
 AUTOMATIC = 'automatic'
-# Checks in a row that find a message which nobody could take in between.
-_STUCK = 3
+# Seconds between looks for the first publisher.
+_SEARCH_PERIOD = 0.1
 
 
 class MatchedSubscription:
-    """Subscribes, and again whenever the publishers offer another reliability.
+    """Subscribes once there is a publisher, and again if best effort is all that one offers.
 
     Args:
         node: to subscribe with.
@@ -36,7 +38,7 @@ class MatchedSubscription:
         topic: name as given to the node; remapping and namespace apply.
         take: called with every message.
         depth: queue length, messages.
-        reliability: 'automatic', 'best_effort' or 'reliable'; the latter two stay.
+        reliability: 'automatic', 'best_effort' or 'reliable'; the latter two subscribe at once.
         events: called for events of DDS; None: for none.
 
     Attributes:
@@ -48,72 +50,55 @@ class MatchedSubscription:
                  events: SubscriptionEventCallbacks | None = None) -> None:
         self._node = node
         self._kind = kind
-        self._topic = topic
         self._take = take
         self._depth = depth
         self._events = events or SubscriptionEventCallbacks(use_default_callbacks=False)
         self._automatic = reliability == AUTOMATIC
-        self._reliability = (ReliabilityPolicy.RELIABLE if reliability == 'reliable'
-                             else ReliabilityPolicy.BEST_EFFORT)
-        self._taken = self._taken_before = 0
-        self._offered = 0
-        self._subscription = self._subscribe()
-        self.topic_name = str(self._subscription.topic_name)
-        self.check()
-
-    @property
-    def reliable(self) -> bool:
-        """Whether it is reliable now."""
-        return bool(self._reliability == ReliabilityPolicy.RELIABLE)
+        self.topic_name = str(node.resolve_topic_name(topic))
+        self._topic = topic
+        self._reliability = ReliabilityPolicy.BEST_EFFORT
+        self._subscription: Any = None
+        self._search: Any = None
+        if self._automatic:
+            # By a clock of its own: simulated time may stand still until pictures come.
+            self._search = node.create_timer(
+                _SEARCH_PERIOD, self.check, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self.check()
+        else:
+            self._subscribe(ReliabilityPolicy.RELIABLE if reliability == 'reliable'
+                            else ReliabilityPolicy.BEST_EFFORT)
 
     def check(self) -> None:
-        """Follow the publishers, and leave a stuck reader; call it regularly, where it spins."""
-        if self._automatic:
-            self._follow()
-        stuck = self._taken == self._taken_before and self._has_message()
-        self._offered = self._offered + 1 if stuck else 0
-        self._taken_before = self._taken
-        if self._offered >= _STUCK:
-            log_warning(self._node.get_logger(), f'{self.topic_name} offers a message that cannot '
-                        'be read, and holds back all others: subscribed again')
-            self._again()
-
-    def _follow(self) -> None:
+        """Follow the publishers; call it regularly."""
+        if not self._automatic:
+            return
         offered = {publisher.qos_profile.reliability for publisher
                    in self._node.get_publishers_info_by_topic(self.topic_name)}
         if not offered:
             return  # Those that come back are probably the same.
-        wanted = (ReliabilityPolicy.RELIABLE if offered == {ReliabilityPolicy.RELIABLE}
-                  else ReliabilityPolicy.BEST_EFFORT)
-        if wanted != self._reliability:
-            self._reliability = wanted
-            self._again()
-
-    def _has_message(self) -> bool:
-        """Tell whether DDS offers a message."""
-        subscription: Any = self._subscription.handle
-        context: Any = self._node.context.handle
-        with subscription, context:
-            wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, context)
-            wait_set.clear_entities()
-            wait_set.add_subscription(subscription)
-            wait_set.wait(0)
-            return bool(wait_set.get_ready_entities('subscription'))
-
-    def _again(self) -> None:
-        self.destroy()
-        self._offered = 0
-        self._subscription = self._subscribe()
+        if self._subscription is None:
+            self._end_search()
+            self._subscribe(ReliabilityPolicy.RELIABLE if offered == {ReliabilityPolicy.RELIABLE}
+                            else ReliabilityPolicy.BEST_EFFORT)
+        elif (self._reliability == ReliabilityPolicy.RELIABLE
+                and offered != {ReliabilityPolicy.RELIABLE}):
+            self._node.destroy_subscription(self._subscription)
+            self._subscribe(ReliabilityPolicy.BEST_EFFORT)
 
     def destroy(self) -> None:
         """Receive nothing any more."""
-        self._node.destroy_subscription(self._subscription)
+        self._end_search()
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
 
-    def _subscribe(self) -> Any:
-        profile = QoSProfile(depth=self._depth, reliability=self._reliability)
-        return self._node.create_subscription(
-            self._kind, self._topic, self._on_message, profile, event_callbacks=self._events)
+    def _end_search(self) -> None:
+        if self._search is not None:
+            self._node.destroy_timer(self._search)
+            self._search = None
 
-    def _on_message(self, message: Any) -> None:
-        self._taken += 1
-        self._take(message)
+    def _subscribe(self, reliability: ReliabilityPolicy) -> None:
+        self._reliability = reliability
+        profile = QoSProfile(depth=self._depth, reliability=reliability)
+        self._subscription = self._node.create_subscription(
+            self._kind, self._topic, self._take, profile, event_callbacks=self._events)

@@ -71,6 +71,19 @@ def test_every_kind_of_sensor_arrives(feature_node, partner):
     assert found.data[0] == pytest.approx(0.2) and np.isfinite(found.data).all()
 
 
+def test_sensors_of_one_topic_share_a_subscription(feature_node, partner):
+    feature_node("""
+    sensors: [colours, edges]
+    colours: {topic: image, extractor: colour_moments}
+    edges: {topic: image, extractor: gradient_histogram}
+""")
+    message, pixels = picture()
+    found = exchange(partner, partner.linked_publisher(Image, 'image'), message)
+    np.testing.assert_array_equal(found.data, np.concatenate(
+        [make_extractor(name)(pixels) for name in ('colour_moments', 'gradient_histogram')]))
+    assert len(partner.get_subscriptions_info_by_topic('image')) == 1
+
+
 def test_rate_limit_and_diagnostics(feature_node, partner):
     feature_node(CAMERA + '      max_rate: 10.0\n      reliability: reliable\n')
     publisher = partner.linked_publisher(Image, 'image')
