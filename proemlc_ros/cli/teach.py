@@ -36,7 +36,6 @@ COLOUR_FEATURES = """\
       topic: /camera/image_raw
       extractor: colour_histogram
       colour_bins: 16
-      reliability: reliable
 """
 CLASSIFIER = """\
 # Parameters of the classifier of `proemlc teach`, used again the next time; add your own here.
@@ -169,7 +168,6 @@ def features_file(folder: Path, given: Path | None, topic: str,
             kind = 'CompressedImage' if topic.endswith('/compressed') else 'Image'
             text = text.replace('topic: /camera/image_raw',
                                 f'topic: {topic}\n      type: sensor_msgs/msg/{kind}')
-            text = text.replace('reliability: reliable', 'reliability: best_effort')
     kept.write_text(text, encoding='utf-8')
     (folder / CLASSIFIER_FILE).write_text(CLASSIFIER, encoding='utf-8')
     return kept

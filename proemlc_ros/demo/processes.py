@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from proemlc_ros.demo.interrupts import Interrupts
 from proemlc_ros.errors import DemoError
@@ -87,19 +87,17 @@ class Processes:
         if process.wait() != 0:
             raise DemoError(self._ending(module, process.returncode))
 
-    def wait_for_interrupt(self) -> None:
+    def wait_for_interrupt(self) -> NoReturn:
         """Let everything run on until Ctrl-C.
 
         Raises:
+            KeyboardInterrupt: it came, or SIGTERM.
             DemoError: a process ended by itself.
 
         """
-        try:
-            while True:
-                self.check('demo_operator')
-                time.sleep(0.5)
-        except KeyboardInterrupt:
-            return
+        while True:
+            self.check('demo_operator')
+            time.sleep(0.5)
 
     def stop(self) -> dict[str, int]:
         """End all processes, the last started first, and return their exit codes."""

@@ -9,6 +9,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -75,7 +76,8 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
         if options.dashboard:
             display.line(f'The exam is over; go on at http://127.0.0.1:{options.port}/ until '
                          'Ctrl-C.')
-            processes.wait_for_interrupt()
+            with suppress(KeyboardInterrupt):
+                processes.wait_for_interrupt()
         codes = processes.stop()
     failed = [name for name, code in codes.items() if code != 0]
     if failed:
