@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.decider import Decider
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
 from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.learning.cached_sample import CachedSample
+from proemlc_ros.core.learning.unlearning import SampleFilter, labelled
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, checksum_of_vector
 from proemlc_ros.core.samples import SampleLabels
@@ -23,7 +24,6 @@ from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.unlearning import SampleFilter, labelled
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder

@@ -247,8 +247,8 @@ class ProEMLC(ModelReader):
     @classmethod
     def renewed(cls, X: object, labels: object, absent: object = None,
                 complete: object = True, **more: Any) -> ProEMLC:
-        """Return a model that all samples have decided on together; see core/renewal.py."""
-        from proemlc_ros.core.renewal import renewed
+        """Return a model that all samples have decided on; see core/selection/renewal.py."""
+        from proemlc_ros.core.selection.renewal import renewed
         return renewed(X, labels, absent, complete, **more)
 
     def copy(self) -> ProEMLC:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learning.cached_sample import CachedSample
+from proemlc_ros.core.learning.unlearning import left_out_scores
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import (
@@ -30,7 +31,6 @@ from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.signing import sign
 from proemlc_ros.core.storage.state import dump
-from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import NotReadyError
 from proemlc_ros.files import replace_bytes
 

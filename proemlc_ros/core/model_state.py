@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning import learn_pseudo_inverse, learn_rows
+from proemlc_ros.core.learning.cached_sample import CachedSample
+from proemlc_ros.core.learning.in_order import learn_pseudo_inverse, learn_rows
+from proemlc_ros.core.learning.rebuild import Rebuild, can_wait
+from proemlc_ros.core.learning.unlearning import calibrate, unlearn_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
-from proemlc_ros.core.rebuild import Rebuild, can_wait
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.unlearning import calibrate, unlearn_rows
 from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
 
 

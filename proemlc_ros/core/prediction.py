@@ -10,15 +10,15 @@ import numpy as np
 
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import explain
-from proemlc_ros.core.familiarity import known_share, known_shares
+from proemlc_ros.core.deciding.familiarity import known_share, known_shares
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.solving.blas import Array
 
 if TYPE_CHECKING:
-    from proemlc_ros.core.cached_sample import CachedSample
     from proemlc_ros.core.learner import Learner
-    from proemlc_ros.core.learning import AppliedDecisions
-    from proemlc_ros.core.learnt_block import LearntSamples
+    from proemlc_ros.core.learning.cached_sample import CachedSample
+    from proemlc_ros.core.learning.in_order import AppliedDecisions
+    from proemlc_ros.core.learning.learnt_block import LearntSamples
 
 
 class Classification(NamedTuple):

@@ -27,9 +27,8 @@ from proemlc_ros.conversions import ANNOTATION_TYPE
 from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
-from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers
+from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers, SharedRows
 from proemlc_ros.evaluation.journal_samples import counts_as_it_stands, samples_in_force
-from proemlc_ros.evaluation.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext

@@ -16,8 +16,8 @@ from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.renewal import plan_for, renewed
 from proemlc_ros.core.selection import Selection
+from proemlc_ros.core.selection.renewal import plan_for, renewed
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
@@ -68,7 +68,7 @@ class CollectedSamples:
         return plan_for(given['X'], given['labels'], most=most).selection
 
     def model(self, settings: dict[str, Any], most: int) -> ProEMLC:
-        """Return the model that all samples decide on; see core/renewal.py.
+        """Return the model that all samples decide on; see core/selection/renewal.py.
 
         Args:
             settings: Of which threshold, dtype and seed are kept.

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.deciding.thresholds import DecisionRule, best_choice
 from proemlc_ros.core.metrics import evaluate, f1_example
 from proemlc_ros.core.selection.candidates import try_candidate
 from proemlc_ros.core.selection.search import SIZES, select_model
-from proemlc_ros.core.thresholds import DecisionRule, best_choice
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.evaluation.introduction import parse_pattern
 from proemlc_ros.evaluation.tables import DataSet

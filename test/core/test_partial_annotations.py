@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.learning.unlearning import left_out_scores
 from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.unlearning import left_out_scores
 from proemlc_ros.errors import LabelError, NeverLearntError
 
 X, ANNOTATIONS = samples(40)

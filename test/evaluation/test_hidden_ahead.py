@@ -13,12 +13,11 @@ from proemlc_ros.bags.writer import BagWriter
 from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.hidden import HiddenRows
-from proemlc_ros.evaluation import bag_steps, shared_rows
+from proemlc_ros.evaluation import bag_steps, hidden_ahead
 from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
-from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, LayerOffers
+from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, LayerOffers, SharedRows
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
-from proemlc_ros.evaluation.shared_rows import SharedRows
 
 RELU = {'hidden_size': 20, 'activation': 'relu', 'scaling': 'none'}
 DRAWN = {'hidden_size': 20}
@@ -84,7 +83,7 @@ def test_samples_of_another_width_or_too_large_rows_are_left_to_the_model(monkey
     here.offer(layer_of(RELU))
     until_prepared(ahead, here, ROWS, 1)
     assert ahead.prepare(ROWS[:, :5]) is None
-    monkeypatch.setattr(shared_rows, '_BYTES', 20 * 8 * 600)
+    monkeypatch.setattr(hidden_ahead, '_BYTES', 20 * 8 * 600)
     assert ahead.prepare(ROWS) is None
 
 
@@ -92,7 +91,7 @@ def test_rows_in_use_are_not_written_over():
     ahead, here, offers = both_ends()
     here.offer(layer_of(RELU))
     marks = [until_prepared(ahead, here, ROWS[:5], 1)]
-    marks += [ahead.prepare(ROWS[5 * place:][:5]) for place in range(1, shared_rows.PLACES)]
+    marks += [ahead.prepare(ROWS[5 * place:][:5]) for place in range(1, hidden_ahead.PLACES)]
     used = [here.rows(mark).rows for mark in marks]
     kept = [rows.copy() for rows in used]
     following = []

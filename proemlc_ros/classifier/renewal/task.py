@@ -18,7 +18,7 @@ from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.records import Annotation, EventKind, Vector
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.renewal import (
+from proemlc_ros.core.selection.renewal import (
     begin_renewal,
     end_renewal,
     is_better,

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from proemlc_ros.core.deciding.calibration import Calibration, LeftOut, Mask, fit_calibration
 from proemlc_ros.core.deciding.compiled import compiled
 from proemlc_ros.core.deciding.expected_f1 import best_set, best_sets, try_tolerances
+from proemlc_ros.core.deciding.thresholds import best_choice, decide
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.thresholds import best_choice, decide
 
 # Rules that compare probabilities; the others compare scores.
 BY_PROBABILITY = ('expected_f1', 'probable')

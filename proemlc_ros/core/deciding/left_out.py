@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.deciding.calibration import LeftOut, Targets
-from proemlc_ros.core.familiarity import known_shares
+from proemlc_ros.core.deciding.familiarity import known_shares
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.radial import RadialNeurons
 from proemlc_ros.core.solving.blas import Array

@@ -15,6 +15,7 @@ from proemlc_ros.core.label_tokens import LabelTokens
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learning.unlearning import SampleFilter, labelled_checksums
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels, check_samples
@@ -22,7 +23,6 @@ from proemlc_ros.core.solving.blas import Array, inverse, routines
 from proemlc_ros.core.solving.forgetting import ForgettingRidge
 from proemlc_ros.core.solving.label_groups import LabelGroup, LabelGroups
 from proemlc_ros.core.solving.recursive import RecursiveRidge
-from proemlc_ros.core.unlearning import SampleFilter, labelled_checksums
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 
 _BLOCK = 256

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.deciding.thresholds import best_choice
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.radial import RadialNeurons, centre_order
@@ -19,7 +20,6 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.selection.leave_one_out import Array, Centres, Fit, nested_fits
 from proemlc_ros.core.selection.result import Point
-from proemlc_ros.core.thresholds import best_choice
 
 # The threshold rule settles on fewer samples than the weights need.
 _RULE_ROWS = 1250

@@ -1,138 +1,107 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Renewal: everything chosen again, as if all samples had been known from the start.
-
-Weights are exact in any order. The hidden layer, the settings and the decision rule of a stream
-depend on what came first; here all samples decide on them together.
-"""
+"""Models that all samples have decided on, not the first ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from proemlc_ros.core.deciding.calibration import LeftOut
-from proemlc_ros.core.deciding.decision import fit_decision
-from proemlc_ros.core.labels import indicators
-from proemlc_ros.core.layer import make_layer
-from proemlc_ros.core.layer.hidden import HiddenLayer
-from proemlc_ros.core.layer.spreading import spread_centres
+from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.metrics.sets import Indicators
+from proemlc_ros.core.model import ProEMLC
+from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prediction import known_of_rows
-from proemlc_ros.core.rows import Rows, order_by_content
-from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer, point_of_layer
-from proemlc_ros.core.selection.near_copies import find_bursts
-from proemlc_ros.core.selection.result import Point, Selection
-from proemlc_ros.core.selection.search import CANDIDATES, RIDGES, SIZES, Search
-from proemlc_ros.errors import EmptyInputError
+from proemlc_ros.core.rows import check_rows
+from proemlc_ros.core.samples import SampleLabels, check_samples
+from proemlc_ros.core.selection.renewal_plan import RenewalPlan, plan_renewal
+from proemlc_ros.core.selection.result import Point
 
-# Settings that the owner of a model decides on; a renewal keeps them.
-KEPT = ('recalibration', 'forgetting', 'threshold', 'dtype', 'seed')
-# Bursts from which scaling, centres and decision rule are taken; more would not change them.
-_MOST_BURSTS = 4000
-# Of them so many tell how familiar learnt samples usually are.
-_FAMILIAR = 256
+# What another model must lose of the left-out F1 to be replaced; less is chance.
+_CLEARLY = 0.005
+# Samples that the best of many candidates may have right by chance.
+_BY_CHANCE = 2.0
 
 
-class RenewalPlan(NamedTuple):
-    """What was chosen, before anything is learnt with it.
+def renewed(X: object, labels: object, absent: object = None, complete: object = True,
+            names: Iterable[str] = (), kept: Options | None = None,
+            most: int = 1000) -> ProEMLC:
+    """Return a model that all samples have decided on, in whatever order they came.
 
-    Attributes:
-        options: the settings.
-        layer: the hidden layer.
-        point: its errors with each burst left out.
-        samples: the bursts.
-        names: of the labels, in the order of their columns.
-        selection: all that was tried.
-    """
-
-    options: Options
-    layer: HiddenLayer
-    point: Point
-    samples: LabelledSamples
-    names: tuple[str, ...]
-    selection: Selection
-
-    def point_of(self, learner: Learner) -> Point:
-        """Return the errors of another model on the same bursts, with each of them left out."""
-        return point_of_layer(self.samples, learner.layer, learner.options)
-
-    def calibrate(self, learner: Learner) -> None:
-        """Fit the decision of a model of this layer to the left-out scores of all bursts."""
-        fit = fit_of_layer(self.samples, self.layer, self.options.ridge)
-        columns = [learner.labels.columns[name] - 1 for name in self.names]
-        scores = np.full((len(fit.left_out), len(learner.labels)), -np.inf)
-        targets = np.full(scores.shape, -1, dtype=np.int8)
-        scores[:, columns] = fit.left_out / self.samples.factors()
-        said = np.where(self.samples.truth, 1, -1)
-        if self.samples.known is not None:
-            said[~self.samples.known] = 0
-        targets[:, columns] = said
-        hidden = learner.layer.rows(self.samples.rows[:_FAMILIAR])
-        usual = float(known_of_rows(learner, hidden).mean())
-        evidence = LeftOut(scores, targets, np.ones(len(scores)), np.full(len(scores), usual))
-        counts = np.array(learner.labels.counts, dtype=np.int64)
-        # By all of them: a few hundred, as in a stream, are chance where losses are so near.
-        learner.decider.adopt(fit_decision(learner.options.threshold, evidence, counts,
-                                           learner.layer.radial, len(scores)), learner.samples)
-
-
-def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options | None = None,
-                 most: int = SIZES[-1]) -> RenewalPlan:
-    """Choose settings and hidden layer by exact leave-one-out, from all samples.
+    Settings, centres, scaling and decision rule are chosen by leave-one-out, where bursts of
+    nearly equal samples count as one; then all samples are learnt.
 
     Args:
-        rows: samples, in the order in which they came.
-        annotations: one per sample.
-        kept: settings of which those that the owner decides on are kept; None: the usual ones.
-        most: hidden neurons to try at most.
+        X: rows (n, width), in the order in which they came.
+        labels: as for ProEMLC.learn(); likewise absent and complete.
+        absent: see labels.
+        complete: see labels.
+        names: labels whose columns come first.
+        kept: settings of which recalibration, forgetting, threshold, dtype and seed are kept.
+        most: hidden neurons at most.
 
     Raises:
-        EmptyInputError: no sample shows a label.
+        InputError, LabelError: when the samples cannot be used, or show no label.
+
+    >>> X = [[0.0, 0.1 * n] for n in range(20)] + [[1.0, 0.1 * n] for n in range(20)]
+    >>> model = renewed(X, [['left']] * 20 + [['right']] * 20)
+    >>> model.samples, model.predict([[0.9, 1.0]])
+    (40, [('right',)])
     """
-    names = tuple(dict.fromkeys(name for said in annotations for name in said.named))
-    if not any(said.present for said in annotations):
-        raise EmptyInputError('no sample shows a label; a renewal needs labels to compare '
-                              'settings by')
     kept = kept or Options()
-    samples = _bursts(rows.astype(np.float64, copy=False), annotations, names)
-    sizes = [size for size in SIZES if size <= most] or [most]
-    selection = Search(samples, kept.seed, spread=True).run(CANDIDATES, sizes, RIDGES)
-    options = replace(selection.best, width=None,
-                      **{name: getattr(kept, name) for name in KEPT})
-    samples = replace(samples, rows=samples.rows.astype(options.dtype, copy=False))
-    order = spread_centres(samples.rows, options.scaling, options.hidden_size, options.seed)
-    layer = make_layer(options, rows.shape[1], samples.rows, order)
-    return RenewalPlan(options, layer, point_of_layer(samples, layer, options), samples, names,
-                       selection)
+    rows, annotations = check_samples(X, labels, absent, complete, None, kept.dtype, ())
+    plan = plan_renewal(rows, annotations, kept, most)
+    model = begin_renewal(plan, names)
+    model.learn(rows, annotations)
+    end_renewal(plan, model)
+    return model
 
 
-def _bursts(rows: Rows, annotations: Sequence[SampleLabels],
-            names: Sequence[str]) -> LabelledSamples:
-    """Return one sample for each burst; of very many bursts some, drawn by their content."""
-    bursts = find_bursts(rows, annotations)
-    # By their content, so that what is drawn does not depend on the order of the stream.
-    drawn = order_by_content(rows[bursts.places])[:_MOST_BURSTS]
-    places = bursts.places[drawn]
-    some = [annotations[place] for place in places]
-    columns = {name: column for column, name in enumerate(names)}
-    truth = indicators([said.present for said in some], columns, len(names))
-    return LabelledSamples(rows[places], truth, bursts.sizes[drawn],
-                           _known(some, truth, columns))
+def begin_renewal(plan: RenewalPlan, names: Iterable[str] = ()) -> ProEMLC:
+    """Return a model by the plan that has learnt nothing yet; names: of its first columns."""
+    state = ModelState(plan.options, LabelColumns())
+    state.learner = Learner(plan.options, plan.layer, names)
+    state.width, state.warmup = plan.layer.width, None
+    return ProEMLC._of(state, {})
 
 
-def _known(annotations: Sequence[SampleLabels], truth: Indicators,
-           columns: dict[str, int]) -> Indicators | None:
-    if all(said.complete for said in annotations):
-        return None
-    absent = indicators([() if said.complete else said.absent for said in annotations], columns,
-                        truth.shape[1])
-    complete = np.array([said.complete for said in annotations])
-    known: Indicators = truth | absent | complete[:, np.newaxis]
-    return known
+def end_renewal(plan: RenewalPlan, model: ProEMLC) -> None:
+    """Find the decision rule of a model by the plan that has learnt all samples."""
+    with model._lock:
+        if model._state.learner is not None:
+            plan.calibrate(model._state.learner)
+
+
+def left_out_point(plan: RenewalPlan, running: ProEMLC) -> Point | None:
+    """Return the errors of another model on the samples of the plan, each burst left out.
+
+    None where it has learnt nothing, or samples of another width.
+    """
+    with running._lock:
+        learner = running._state.learner
+        if learner is None or learner.layer.width != plan.layer.width:
+            return None
+        return plan.point_of(learner)
+
+
+def is_better(point: Point, running: Point | None, samples: int) -> bool:
+    """Tell whether a renewed model is worth a swap.
+
+    The best of many candidates wins a sample or two by chance. Of a few dozen that would be a
+    gain, and it may have been chosen by one thing of many to come: there the running one stays.
+
+    Args:
+        point: of the renewed model.
+        running: of the running one; None: it has none.
+        samples: that both were judged by.
+    """
+    if running is None:
+        return True
+    gain = point.left_out_f1 - running.left_out_f1 - _BY_CHANCE / samples
+    return gain > _CLEARLY or gain >= 0.0 and point.left_out_square < running.left_out_square
+
+
+def plan_for(X: object, annotations: Sequence[SampleLabels], kept: Options | None = None,
+             most: int = 1000) -> RenewalPlan:
+    """Return the plan of a renewal for samples whose annotations were accepted before."""
+    kept = kept or Options()
+    return plan_renewal(check_rows(X, None, kept.dtype), annotations, kept, most)

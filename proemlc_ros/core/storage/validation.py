@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from proemlc_ros.core.learning.unlearning import SampleFilter
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import check_rows
 from proemlc_ros.core.solving.inverse import PENDING
@@ -28,7 +29,6 @@ from proemlc_ros.core.storage.checks import (
 from proemlc_ros.core.storage.container import MAX_BYTES, Arrays
 from proemlc_ros.core.storage.decisions import check_decisions
 from proemlc_ros.core.storage.groups import check_groups, check_scale, check_tokens
-from proemlc_ros.core.unlearning import SampleFilter
 from proemlc_ros.errors import CorruptModelError, ModelTooLargeError, ParameterError
 
 # Scaling leaves a feature alone that moves less than 1e-10 of its size.

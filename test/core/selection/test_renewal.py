@@ -12,10 +12,10 @@ import pytest
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import f1_example, hamming_loss
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.renewal import is_better, left_out_point, plan_for
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer
 from proemlc_ros.core.selection.near_copies import find_bursts
+from proemlc_ros.core.selection.renewal import is_better, left_out_point, plan_for
 from proemlc_ros.errors import EmptyInputError
 
 TRAINING, LABELS = 180, 5

@@ -7,13 +7,13 @@ import pytest
 from scipy import sparse
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.deciding.thresholds import best_choice
 from proemlc_ros.core.metrics import f1_example
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.candidates import hidden_columns, try_candidate
 from proemlc_ros.core.selection.leave_one_out import nested_fits
 from proemlc_ros.core.selection.search import select_model
-from proemlc_ros.core.thresholds import best_choice
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 
 CANDIDATES = [{'activation': 'laplacian', 'scaling': 'standard'},

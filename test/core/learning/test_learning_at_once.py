@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from core_reference import NAMES, batch_scores, plain, samples
 
-from proemlc_ros.core import learning
+from proemlc_ros.core.learning import in_order
 from proemlc_ros.errors import TooLargeError
 
 X, ANNOTATIONS = samples(400, labels=6)
@@ -18,15 +18,15 @@ X, ANNOTATIONS = samples(400, labels=6)
 @pytest.mark.parametrize('before', [0, 100])
 def test_at_once_equals_blocks(monkeypatch, settings, atol, before):
     taken = []
-    at_once = learning.learn_at_once
-    monkeypatch.setattr(learning, 'learn_at_once',
+    at_once = in_order.learn_at_once
+    monkeypatch.setattr(in_order, 'learn_at_once',
                         lambda *given: taken.append(at_once(*given)) or taken[-1])
     model = plain(**settings, labels=['never shown'])
     if before:
         model.learn(X[:before], ANNOTATIONS[:before])
     model.learn(X[before:], ANNOTATIONS[before:])
     assert taken[-1]
-    monkeypatch.setattr(learning, 'learn_at_once', lambda *_: False)
+    monkeypatch.setattr(in_order, 'learn_at_once', lambda *_: False)
     blocks = plain(**settings, labels=['never shown'])
     if before:
         blocks.learn(X[:before], ANNOTATIONS[:before])

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from proemlc_ros.core.layer import drawing_layer
 from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning import learning_in_steps
+from proemlc_ros.core.learning.in_order import learning_in_steps
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels

@@ -9,7 +9,7 @@ import numpy as np
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learnt_block import CHUNK, count_block, hidden_rows, names_in
+from proemlc_ros.core.learning.learnt_block import CHUNK, count_block, hidden_rows, names_in
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.batch import add_sums

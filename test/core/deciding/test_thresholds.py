@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
+from proemlc_ros.core.deciding.thresholds import CANDIDATES, DecisionRule, best_choice
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.thresholds import CANDIDATES, DecisionRule, best_choice
 
 RANDOM = np.random.default_rng(0)
 

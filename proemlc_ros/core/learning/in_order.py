@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.cached_sample import CachedSample
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.labels import handicap_of, indicators
 from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.core.learner import Learner, LearnerState
-from proemlc_ros.core.learning_at_once import learn_at_once
-from proemlc_ros.core.learnt_block import (
+from proemlc_ros.core.learning.at_once import learn_at_once
+from proemlc_ros.core.learning.cached_sample import CachedSample
+from proemlc_ros.core.learning.learnt_block import (
     CHUNK,
     LearntSamples,
     count_block,
     hidden_rows,
     names_in,
 )
+from proemlc_ros.core.learning.unlearning import labelled_checksums
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.core.solving.inverse import SMALL
 from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.steps import Steps
-from proemlc_ros.core.unlearning import labelled_checksums
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:

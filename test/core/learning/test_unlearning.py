@@ -9,9 +9,9 @@ import pytest
 from core_reference import plain, samples
 from scipy import sparse
 
+from proemlc_ros.core.learning.unlearning import SampleFilter, evidence_of
 from proemlc_ros.core.rows import checksum_of_vector, checksums_of_rows, order_by_content
 from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.unlearning import SampleFilter, evidence_of
 
 ROWS = np.random.default_rng(0).normal(size=(3000, 4))
 X, ANNOTATIONS = samples(120, labels=6)
