@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from ros_process import DEADLINE
 
 from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
@@ -35,8 +36,6 @@ from proemlc_ros.errors import (
 )
 
 MESSAGES = RosbagsMessages()
-# Seconds that anything may take, also beside a busy process on each core.
-DEADLINE = 90.0
 SECOND = 1_000_000_000
 
 

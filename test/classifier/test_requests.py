@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from ros_process import DEADLINE
 
 from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
@@ -22,8 +23,6 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, TextRejectedError, cause_of
 
 MESSAGES = RosbagsMessages()
-# Seconds that anything may take, also beside a busy process on each core.
-DEADLINE = 90.0
 
 
 def new_learner() -> ProEMLC:

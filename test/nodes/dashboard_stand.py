@@ -17,6 +17,7 @@ from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
+from ros_process import DEADLINE
 from std_msgs.msg import String
 
 from proemlc_ros.conversions import annotation_of, stamped_vector_of
@@ -27,8 +28,6 @@ FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-backgroun
          '--host-resolver-rules=MAP robot.test 127.0.0.1')
 PLAYER = Path(__file__).parent / 'scene_player.py'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# Seconds that anything may take, also beside a busy process on each core.
-DEADLINE = 90.0
 # What the page says where nothing new has come for a while, and it teaches nothing for that.
 REFUSED = '^Not taught: (what is shown|nothing new)|does not answer; nothing was sent'
 

@@ -8,8 +8,7 @@ import sys
 import threading
 import time
 
-# Seconds that anything may take, also beside a busy process on each core.
-DEADLINE = 90.0
+from ros_process import DEADLINE
 
 
 class Terminal:

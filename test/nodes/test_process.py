@@ -63,43 +63,42 @@ async def wait(signals):
 
 sys.exit(run_program(lambda signals: asyncio.run(wait(signals))))
 """
-DEADLINE = 90
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_second_signal_does_not_interrupt_saving(start_process, tmp_path, number):
     process = start_process('python', '-c', SAVES, tmp_path / 'go on')
-    process.wait_for('ticks', DEADLINE)
+    process.wait_for('ticks')
     process.process.send_signal(number)
-    process.wait_for('saving', DEADLINE)
+    process.wait_for('saving')
     for again in (number, signal.SIGINT, signal.SIGTERM):
         process.process.send_signal(again)
     (tmp_path / 'go on').touch()
-    assert process.wait(DEADLINE) == 0, process.output
+    assert process.wait() == 0, process.output
     assert 'saved' in process.output and 'Traceback' not in process.output
 
 
 def test_process_ends_with_the_work_of_its_node(start_process):
     process = start_process('python', '-c', WORKS, 'once')
-    assert process.wait(DEADLINE) == 0, process.output
+    assert process.wait() == 0, process.output
     assert 'worked' in process.output
 
 
 def test_interrupted_work_is_a_failure(start_process):
     process = start_process('python', '-c', WORKS, 'for ever')
-    process.wait_for('ticks', DEADLINE)
-    assert process.stop(signal.SIGINT, DEADLINE) == 1, process.output
+    process.wait_for('ticks')
+    assert process.stop(signal.SIGINT) == 1, process.output
 
 
 def test_failing_callback_ends_the_process_with_its_cause(start_process):
     process = start_process('python', '-c', FAILS)
-    assert process.wait(DEADLINE) == 1
+    assert process.wait() == 1
     assert "KeyError: 'the cause'" in process.output
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_the_wait_of_an_asyncio_program(start_process, number):
     process = start_process('python', '-c', WAITS)
-    process.wait_for('waits', DEADLINE)
-    assert process.stop(number, DEADLINE) == 0, process.output
+    process.wait_for('waits')
+    assert process.stop(number) == 0, process.output
     assert 'ends' in process.output
