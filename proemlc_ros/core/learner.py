@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.deciding.calibration import Targets
 from proemlc_ros.core.deciding.decider import Decider
 from proemlc_ros.core.deciding.decision import Decision
 from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
@@ -21,7 +22,7 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, checksum_of_vector
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.solving.forgetting import ForgettingRidge
+from proemlc_ros.core.solving.forgetting import make_ridge
 from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
 from proemlc_ros.core.solving.recursive import RecursiveRidge
 
@@ -65,7 +66,7 @@ class Learner:
         self.options = options
         self.layer = layer
         self.labels = LabelColumns()
-        self.ridge = _make_ridge(options, layer.size)
+        self.ridge = make_ridge(layer.size, options.ridge, options.dtype, options.forgetting)
         self.decider = Decider(options.threshold)
         self.reservoir = Reservoir(options.forgetting)
         self.groups: LabelGroups | None = None
@@ -127,19 +128,20 @@ class Learner:
         else:
             self.groups.learn(self.ridge, (gain, leverage), steps, residual,
                               known_targets(annotation, targets), checksum)
-        if self.reservoir.accepts(checksum, self.samples) and not self.reservoir.add_again(
-                checksum, targets[1:].astype(np.int8), annotation.complete):
-            self.reservoir.add(self.kept_sample(checksum, sample.hidden, targets, annotation))
+        if self.reservoir.accepts(checksum, self.samples):
+            said = targets[1:].astype(np.int8)
+            if not self.reservoir.add_again(checksum, said, annotation.complete):
+                self.reservoir.add_new(self.kept_sample(checksum, sample.hidden, said, annotation))
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
         self.last_sum = sample.hidden
         self.decider.advance(self)
 
-    def kept_sample(self, checksum: int, hidden: Array, targets: Array,
+    def kept_sample(self, checksum: int, hidden: Array, targets: Targets,
                     annotation: SampleLabels) -> KeptSample:
-        """Return a sample about to be counted as the reservoir keeps it; targets: of outputs."""
-        return KeptSample(checksum, hidden.astype(np.float32), targets[1:].astype(np.int8),
-                          annotation.complete, self.layer.own_neuron(hidden),
+        """Return a sample about to be counted as the reservoir keeps it; targets: of labels."""
+        return KeptSample(checksum, hidden.astype(np.float32), targets, annotation.complete,
+                          self.layer.own_neuron(hidden),
                           self.samples if self.options.forgetting < 1.0 else 0, 1)
 
     def check_rows(self, rows: Rows) -> None:
@@ -254,7 +256,8 @@ class Learner:
 
     def start_again(self) -> None:
         """Go back to weights that have learnt nothing; the labels stay."""
-        self.ridge = _make_ridge(self.options, self.layer.size)
+        options = self.options
+        self.ridge = make_ridge(self.layer.size, options.ridge, options.dtype, options.forgetting)
         for _ in self.labels.names:
             self.ridge.add_output()
         self.groups = None
@@ -291,10 +294,3 @@ class Learner:
 def known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:
     """Return which outputs a sample informs; None: all."""
     return None if annotation.complete else targets != 0.0
-
-
-def _make_ridge(options: Options, size: int) -> RecursiveRidge:
-    """Return the recursion that the options ask for, with nothing learnt."""
-    if options.forgetting < 1.0:
-        return ForgettingRidge(size, options.ridge, options.dtype, options.forgetting)
-    return RecursiveRidge(size, options.ridge, options.dtype)

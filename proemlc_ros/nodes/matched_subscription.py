@@ -23,6 +23,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.validate_topic_name import validate_topic_name
 
 AUTOMATIC = 'automatic'
 # Seconds between looks for the first publisher.
@@ -43,6 +44,9 @@ class MatchedSubscription:
 
     Attributes:
         topic_name: of the topic, fully qualified.
+
+    Raises:
+        InvalidTopicNameException: the name is not one.
     """
 
     def __init__(self, node: Node, kind: type, topic: str, take: Callable[[Any], None],
@@ -54,6 +58,7 @@ class MatchedSubscription:
         self._depth = depth
         self._events = events or SubscriptionEventCallbacks(use_default_callbacks=False)
         self._automatic = reliability == AUTOMATIC
+        validate_topic_name(topic)  # for an error that names it
         self.topic_name = str(node.resolve_topic_name(topic))
         self._topic = topic
         self._reliability = ReliabilityPolicy.BEST_EFFORT

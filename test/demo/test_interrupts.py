@@ -11,6 +11,15 @@ import pytest
 from proemlc_ros.demo.interrupts import ENDING, Interrupts
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Let both signals be heard, also where the tests run in the background of a shell."""
+    earlier = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
+    yield
+    for number, handler in earlier.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize('number', ENDING)
 def test_both_signals_interrupt(number):
     with Interrupts(), pytest.raises(KeyboardInterrupt):

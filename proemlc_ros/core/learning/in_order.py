@@ -12,7 +12,7 @@ import numpy as np
 
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import Decision
-from proemlc_ros.core.labels import handicap_of, indicators
+from proemlc_ros.core.labels import handicap_of
 from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.core.learner import Learner, LearnerState
 from proemlc_ros.core.learning.at_once import learn_at_once
@@ -20,6 +20,7 @@ from proemlc_ros.core.learning.cached_sample import CachedSample
 from proemlc_ros.core.learning.learnt_block import (
     CHUNK,
     LearntSamples,
+    block_targets,
     count_block,
     hidden_rows,
     names_in,
@@ -28,9 +29,7 @@ from proemlc_ros.core.learning.unlearning import labelled_checksums
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.solving.inverse import SMALL
 from proemlc_ros.core.solving.recursive import BLOCK
-from proemlc_ros.core.steps import Steps
 from proemlc_ros.errors import ProEMLCError
 
 if TYPE_CHECKING:
@@ -173,35 +172,6 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
         learner.decider.after_rows(learner, rows.shape[0])
 
 
-def learning_in_steps(learner: Learner, rows: Rows,
-                      annotations: list[SampleLabels]) -> Steps[None]:
-    """Do what learn_rows() does to a new learner, yielding after each few samples.
-
-    For complete samples that are certain to be accepted.
-    """
-    layer, ridge = learner.layer, learner.ridge
-    learner.grow(names_in(annotations))
-    present, targets = _targets_of(learner, annotations)
-    yield
-    checksums = labelled_checksums(learner, rows, annotations)
-    count, step = len(annotations), BLOCK if layer.size < SMALL else BLOCK // 2
-    hidden: Array = np.empty((count, layer.size), learner.options.dtype)
-    yield
-    for start in range(0, count, step):
-        part = slice(start, min(start + step, count))
-        drawn = layer.drawn_rows(part)
-        hidden[part] = layer.rows(rows[part]) if drawn is None else drawn
-        ridge.update_rows(hidden[part], ridge.prepare_rows(hidden[part], not start), targets[part])
-        yield
-    layer.forget_drawn()
-    # Counted and kept together, which is several times as fast as block by block.
-    count_block(learner, hidden, present[:, 1:], layer.masses(hidden), checksums)
-    yield
-    learner.last_sum = hidden.sum(axis=0)
-    learner.sample_filter.add_all(checksums)
-    yield from learner.decider.fitting(learner)
-
-
 def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[list[int]]]:
     """Yield the chunks as stretches: where each begins, and where each of its blocks ends.
 
@@ -254,21 +224,13 @@ def _learn_stretch(learner: Learner, hidden: Array, squares: Array, block: list[
         others = [] if learner.groups is None else learner.groups.prepare_rows(rows)
         if not start:
             learner.grow(names)
-            present, targets = _targets_of(learner, block)
+            present, targets = block_targets(learner, block)
         residuals.append(ridge.update_rows(rows, prepared, targets[start:stop]))
         if learner.groups is not None:
             learner.groups.update_rows(ridge, rows, others, targets[start:stop], residuals[-1])
         leverages[start:stop] = prepared.leverages
     return LearntSamples(targets - np.concatenate(residuals), present[:, 1:], leverages, squares,
                          learner.layer.masses(hidden))
-
-
-def _targets_of(learner: Learner, block: list[SampleLabels]) -> tuple[Mask, Array]:
-    """Return which outputs complete samples show, unnamed label first, and their targets."""
-    labels = learner.labels
-    present = indicators([annotation.present for annotation in block], labels.columns,
-                         len(labels) + 1)
-    return present, np.where(present, 1.0, -1.0).astype(learner.options.dtype, copy=False)
 
 
 def _applied(learner: Learner, present: Mask, known: int) -> tuple[AppliedDecisions, int]:

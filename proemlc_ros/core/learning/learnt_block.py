@@ -10,6 +10,7 @@ import numpy as np
 
 from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.reservoir import KeptSample
+from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.learner import Learner
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.samples import SampleLabels
@@ -34,6 +35,14 @@ def names_in(annotations: list[SampleLabels]) -> dict[str, None]:
     """Return the names that annotations show, in order; in a stream many are equal."""
     return dict.fromkeys(name for annotation in dict.fromkeys(annotations)
                          for name in annotation.present)
+
+
+def block_targets(learner: Learner, block: list[SampleLabels]) -> tuple[Mask, Array]:
+    """Return which outputs complete samples show, unnamed label first, and their targets."""
+    labels = learner.labels
+    present = indicators([annotation.present for annotation in block], labels.columns,
+                         len(labels) + 1)
+    return present, np.where(present, 1.0, -1.0).astype(learner.options.dtype, copy=False)
 
 
 def hidden_rows(learner: Learner, rows: Rows) -> Array:

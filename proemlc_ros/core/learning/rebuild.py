@@ -7,14 +7,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+import numpy as np
+
 from proemlc_ros.core.layer import drawing_layer
 from proemlc_ros.core.layer.warmup import WarmUp
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning.in_order import learning_in_steps
+from proemlc_ros.core.learning.learnt_block import block_targets, count_block, names_in
+from proemlc_ros.core.learning.unlearning import labelled_checksums
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.rows import Rows, is_sparse
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.solving.inverse import SMALL
+from proemlc_ros.core.solving.recursive import BLOCK
 from proemlc_ros.core.steps import Steps
 
 # Samples that came meanwhile and are learnt in one step.
@@ -71,9 +76,34 @@ def _building(options: Options, names: list[str], warmup: WarmUp,
     layer = yield from drawing_layer(options, rows.shape[1], rows[:warmup.layer_samples])
     yield
     learner = Learner(options, layer, names)
-    yield from learning_in_steps(learner, rows, list(warmup.annotations))
+    yield from _learning(learner, rows, list(warmup.annotations))
     learner.grow(unmentioned)
     return learner
+
+
+def _learning(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> Steps[None]:
+    """Learn complete samples that are certain to be accepted, the first of all."""
+    layer, ridge = learner.layer, learner.ridge
+    learner.grow(names_in(annotations))
+    present, targets = block_targets(learner, annotations)
+    yield
+    checksums = labelled_checksums(learner, rows, annotations)
+    count, step = len(annotations), BLOCK if layer.size < SMALL else BLOCK // 2
+    hidden: Array = np.empty((count, layer.size), learner.options.dtype)
+    yield
+    for start in range(0, count, step):
+        part = slice(start, min(start + step, count))
+        drawn = layer.drawn_rows(part)
+        hidden[part] = layer.rows(rows[part]) if drawn is None else drawn
+        ridge.update_rows(hidden[part], ridge.prepare_rows(hidden[part], not start), targets[part])
+        yield
+    layer.forget_drawn()
+    # Counted and kept together, which is several times as fast as block by block.
+    count_block(learner, hidden, present[:, 1:], layer.masses(hidden), checksums)
+    yield
+    learner.last_sum = hidden.sum(axis=0)
+    learner.sample_filter.add_all(checksums)
+    yield from learner.decider.fitting(learner)
 
 
 def can_wait(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> bool:

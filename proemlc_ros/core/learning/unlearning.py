@@ -195,7 +195,8 @@ def _unlearn_row(learner: Learner, row: Rows, annotation: SampleLabels,
         groups.unlearn(ridge, (gain, leverage), steps, residual, known, checksum)
         learner.groups = groups if groups.partial else None
     learner.sample_filter.remove(checksum)
-    learner.reservoir.discard(learner.kept_sample(checksum, hidden, targets, annotation))
+    learner.reservoir.discard(learner.kept_sample(
+        checksum, hidden, targets[1:].astype(np.int8), annotation))
     learner.count(annotation, -1)
     learner.mass -= learner.layer.mass(hidden)
     if learner.samples == 0 and learner.options.ridge > 0.0:

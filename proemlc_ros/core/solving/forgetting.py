@@ -89,3 +89,10 @@ class ForgettingRidge(RecursiveRidge):
         row = np.zeros(self.size, dtype=self.dtype)
         row[place] = math.sqrt(self._top_up)
         return row, place
+
+
+def make_ridge(size: int, ridge: float, dtype: str, forgetting: float) -> RecursiveRidge:
+    """Return a recursion with nothing learnt; forgetting: 1: never."""
+    if forgetting < 1.0:
+        return ForgettingRidge(size, ridge, dtype, forgetting)
+    return RecursiveRidge(size, ridge, dtype)
