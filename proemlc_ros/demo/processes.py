@@ -37,6 +37,7 @@ class Processes:
         """
         self._folder = folder
         self._running: dict[str, subprocess.Popen[str]] = {}
+        self._commands: dict[str, list[str]] = {}
         self._interrupts = Interrupts()
         # Two BLAS libraries with a pool of threads each slow one another down.
         self.environment: dict[str, str] = {
@@ -59,10 +60,16 @@ class Processes:
 
     def start(self, module: str, *arguments: object, piped: bool = False) -> None:
         """Start a module of proemlc_ros.nodes; `piped` keeps its output for `lines`."""
-        with self._log(module).open('w') as log, self._interrupts.deferred():
+        self._commands[module] = [
+            sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)]
+        self._log(module).write_text('')
+        self._launch(module, piped)
+
+    def _launch(self, module: str, piped: bool = False) -> None:
+        with self._log(module).open('a') as log, self._interrupts.deferred():
             self._running[module] = subprocess.Popen(
-                [sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else log, stderr=log,
+                self._commands[module], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if piped else log, stderr=log,
                 env=self.environment, text=True,
                 # Ctrl-C in the terminal is for the demo, which then ends them in order.
                 start_new_session=True)
@@ -118,14 +125,16 @@ class Processes:
             return process.wait()
 
     def check(self, module: str = '') -> None:
-        """Check that all processes run, except maybe one.
+        """Check that all processes run, except maybe one; start those again that stood still.
 
         Raises:
             DemoError: one has ended; tells its last line.
 
         """
-        for name, process in self._running.items():
-            if name != module and process.poll() is not None:
+        for name, process in list(self._running.items()):
+            if process.poll() == -signal.SIGALRM:  # see nodes/watchdog.py
+                self._launch(name)
+            elif name != module and process.returncode is not None:
                 raise DemoError(self._ending(name, process.returncode))
 
     def _ending(self, module: str, code: int) -> str:

@@ -19,6 +19,7 @@ from proemlc_ros.nodes.operator.camera import Camera
 from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, LATCHED, OperatorNode
 from proemlc_ros.nodes.parameter_table import Declared
 from proemlc_ros.nodes.process import Signals, run_program, spinning
+from proemlc_ros.nodes.watchdog import watched
 from proemlc_ros.operator.classifier_view import SourceState, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import retire_sure
@@ -211,7 +212,7 @@ async def serve(signals: Signals) -> bool:
     """Serve the page until a signal comes."""
     node = DashboardNode()
     try:
-        with spinning(node, signals):
+        with watched(node), spinning(node, signals):
             await node.open()
             keeper = asyncio.create_task(node.keep())
             try:

@@ -254,7 +254,7 @@ def main(args: list[str] | None = None) -> int:
         return 0
     # Waiting for helper threads on busy cores costs more than they bring to small images.
     cv2.setNumThreads(1)
-    return run(FeatureNode, args)
+    return run(FeatureNode, args, watch=True)
 
 
 if __name__ == '__main__':

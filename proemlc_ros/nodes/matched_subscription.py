@@ -11,7 +11,9 @@ It never goes from best effort to reliable, nor should a node have two reliable 
 topic of large messages. A reliable reader of Fast DDS that is made while parts of a message arrive
 for another reader of the process collects these parts; if the publisher then declares that message
 irrelevant for the new reader (a GAP), its memory is freed but the reader keeps it in its queue
-(StatefulReader::processGapMsg, up to 2.14.6 and 3.x), and taking a message never returns.
+(StatefulReader::processGapMsg, up to 2.14.6 and 3.x), and taking a message never returns. The same
+happens, rarely, to a process that takes the place of one which was killed, and to which the
+publisher still sends; there watchdog.py helps.
 """
 
 from __future__ import annotations

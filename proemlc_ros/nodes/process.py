@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -31,6 +31,7 @@ from rclpy.utilities import try_shutdown
 
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.nodes.garbage import collect_rarely
+from proemlc_ros.nodes.watchdog import watched
 
 # Errors that a wrong command line or parameter file causes; reported in one line.
 MISTAKES = (ProEMLCError, NameValidationException, rclpy_implementation.RCLError,
@@ -97,18 +98,20 @@ class Signals:
 
 
 def run(make_node: Callable[[], RunnableNode], args: Sequence[str] | None = None,
-        work: Callable[[Any], Coroutine[Any, Any, None]] | None = None) -> int:
+        work: Callable[[Any], Coroutine[Any, Any, None]] | None = None,
+        watch: bool = False) -> int:
     """Run a node until a signal comes, or until its work is done.
 
     Args:
         make_node: makes the node; it has the methods of RunnableNode.
         args: of the command line.
         work: coroutine function of the node that the process ends with; None: a signal ends it.
+        watch: whether a node that stands still ends the process.
 
     Returns:
         The exit code: 0, or 1 where the node could not start or its work was interrupted.
     """
-    return run_program(lambda signals: _run_node(make_node, work, signals), args)
+    return run_program(lambda signals: _run_node(make_node, work, signals, watch), args)
 
 
 def run_program(work: Callable[[Signals], bool], args: Sequence[str] | None = None) -> int:
@@ -171,7 +174,8 @@ def in_one_line(error: Exception) -> str:
 
 
 def _run_node(make_node: Callable[[], RunnableNode],
-              work: Callable[[Any], Coroutine[Any, Any, None]] | None, signals: Signals) -> bool:
+              work: Callable[[Any], Coroutine[Any, Any, None]] | None, signals: Signals,
+              watch: bool) -> bool:
     sys.setswitchinterval(_SWITCH)
     runnable = make_node()
     # Types cannot say "a Node with these methods as well".
@@ -180,7 +184,8 @@ def _run_node(make_node: Callable[[], RunnableNode],
     collect_rarely()
     try:
         if done:
-            with spinning(node, signals) as executor:
+            with (watched(node) if watch else nullcontext(),
+                  spinning(node, signals) as executor):
                 task = executor.create_task(work(runnable)) if work else None
                 if task is not None:
                     task.add_done_callback(lambda _: signals.end())

@@ -3,11 +3,14 @@
 """The demo's processes: a failing one is reported, and none is left behind."""
 
 import os
+import signal
 import time
 
 import pytest
 
 pytest.importorskip('rclpy')
+
+from ros_process import DEADLINE
 
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.errors import DemoError
@@ -34,13 +37,28 @@ def test_all_are_ended_and_their_codes_returned(ros_domain_id, tmp_path):
     with Processes(tmp_path) as processes:
         processes.start('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/m')
         number = processes.pids['classifier_node']
-        log, deadline = tmp_path / 'classifier_node.log', time.monotonic() + 240
+        log, deadline = tmp_path / 'classifier_node.log', time.monotonic() + DEADLINE
         while 'Model directory' not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.1)
         assert processes.stop() == {'classifier_node': 0}
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+def test_one_that_stood_still_is_started_again(ros_domain_id, tmp_path):
+    with Processes(tmp_path) as processes:
+        processes.start('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path}/m')
+        number = processes.pids['classifier_node']
+        os.kill(number, signal.SIGALRM)
+        deadline = time.monotonic() + DEADLINE
+        while processes.pids['classifier_node'] == number:
+            processes.check()
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        processes.check()
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
 
 
 @pytest.mark.parametrize('local, found', [(True, 'LOCALHOST'), (False, None)])
