@@ -148,8 +148,10 @@ run_tests() {
   run_linters > "$found" 2>&1 &
   linters=$!
   # Half as many again as there are processors: tests over ROS wait for a good part of their time.
+  # A crashed process ends the run; with another one in its place pytest-xdist would wait for ever.
   ! has_module xdist ||
-    options+=(--numprocesses=$(($(nproc) * 3 / 2)) --dist=loadfile --no-loadscope-reorder)
+    options+=(--numprocesses=$(($(nproc) * 3 / 2)) --dist=loadfile --no-loadscope-reorder
+      --max-worker-restart=0)
   # In seconds; the longest test takes a tenth of it on a quiet machine.
   ! has_module pytest_timeout || options+=(--timeout=600)
   ! counts_lines "$@" || counted=yes

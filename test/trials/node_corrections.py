@@ -111,8 +111,7 @@ class Corrector:
             kill()
 
     def close(self) -> None:
-        """Take the node down."""
-        self._node.destroy_node()
+        """Receive nothing any more; the node goes with its process."""
         self._executor.shutdown()
 
     def _act(self, seconds: float) -> None:
