@@ -131,7 +131,7 @@ class Learner:
         if self.reservoir.accepts(checksum, self.samples):
             said = targets[1:].astype(np.int8)
             if not self.reservoir.add_again(checksum, said, annotation.complete):
-                self.reservoir.add_new(self.kept_sample(checksum, sample.hidden, said, annotation))
+                self.reservoir.add(self.kept_sample(checksum, sample.hidden, said, annotation))
         self.count(annotation, 1)
         self.mass += self.layer.mass(sample.hidden)
         self.last_sum = sample.hidden

@@ -37,7 +37,6 @@ class Processes:
         """
         self._folder = folder
         self._running: dict[str, subprocess.Popen[str]] = {}
-        self._commands: dict[str, list[str]] = {}
         self._interrupts = Interrupts()
         # Two BLAS libraries with a pool of threads each slow one another down.
         self.environment: dict[str, str] = {
@@ -60,15 +59,14 @@ class Processes:
 
     def start(self, module: str, *arguments: object, piped: bool = False) -> None:
         """Start a module of proemlc_ros.nodes; `piped` keeps its output for `lines`."""
-        self._commands[module] = [
-            sys.executable, '-m', f'proemlc_ros.nodes.{module}', *map(str, arguments)]
         self._log(module).write_text('')
-        self._launch(module, piped)
+        self._launch(module, [sys.executable, '-m', f'proemlc_ros.nodes.{module}',
+                              *map(str, arguments)], piped)
 
-    def _launch(self, module: str, piped: bool = False) -> None:
+    def _launch(self, module: str, command: Any, piped: bool = False) -> None:
         with self._log(module).open('a') as log, self._interrupts.deferred():
             self._running[module] = subprocess.Popen(
-                self._commands[module], stdin=subprocess.DEVNULL,
+                command, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if piped else log, stderr=log,
                 env=self.environment, text=True,
                 # Ctrl-C in the terminal is for the demo, which then ends them in order.
@@ -133,7 +131,7 @@ class Processes:
         """
         for name, process in list(self._running.items()):
             if process.poll() == -signal.SIGALRM:  # see nodes/watchdog.py
-                self._launch(name)
+                self._launch(name, process.args)
             elif name != module and process.returncode is not None:
                 raise DemoError(self._ending(name, process.returncode))
 

@@ -63,7 +63,7 @@ class MatchedSubscription:
         validate_topic_name(topic)  # for an error that names it
         self.topic_name = str(node.resolve_topic_name(topic))
         self._topic = topic
-        self._reliability = ReliabilityPolicy.BEST_EFFORT
+        self._reliable = False
         self._subscription: Any = None
         self._search: Any = None
         if self._automatic:
@@ -72,8 +72,7 @@ class MatchedSubscription:
                 _SEARCH_PERIOD, self.check, clock=Clock(clock_type=ClockType.STEADY_TIME))
             self.check()
         else:
-            self._subscribe(ReliabilityPolicy.RELIABLE if reliability == 'reliable'
-                            else ReliabilityPolicy.BEST_EFFORT)
+            self._subscribe(reliability == 'reliable')
 
     def check(self) -> None:
         """Follow the publishers; call it regularly."""
@@ -83,29 +82,23 @@ class MatchedSubscription:
                    in self._node.get_publishers_info_by_topic(self.topic_name)}
         if not offered:
             return  # Those that come back are probably the same.
-        if self._subscription is None:
-            self._end_search()
-            self._subscribe(ReliabilityPolicy.RELIABLE if offered == {ReliabilityPolicy.RELIABLE}
-                            else ReliabilityPolicy.BEST_EFFORT)
-        elif (self._reliability == ReliabilityPolicy.RELIABLE
-                and offered != {ReliabilityPolicy.RELIABLE}):
-            self._node.destroy_subscription(self._subscription)
-            self._subscribe(ReliabilityPolicy.BEST_EFFORT)
+        reliable = offered == {ReliabilityPolicy.RELIABLE}
+        if self._subscription is None or self._reliable and not reliable:
+            self.destroy()
+            self._subscribe(reliable)
 
     def destroy(self) -> None:
         """Receive nothing any more."""
-        self._end_search()
+        if self._search is not None:
+            self._node.destroy_timer(self._search)
+            self._search = None
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _end_search(self) -> None:
-        if self._search is not None:
-            self._node.destroy_timer(self._search)
-            self._search = None
-
-    def _subscribe(self, reliability: ReliabilityPolicy) -> None:
-        self._reliability = reliability
-        profile = QoSProfile(depth=self._depth, reliability=reliability)
+    def _subscribe(self, reliable: bool) -> None:
+        self._reliable = reliable
+        profile = QoSProfile(depth=self._depth, reliability=(
+            ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT))
         self._subscription = self._node.create_subscription(
             self._kind, self._topic, self._take, profile, event_callbacks=self._events)

@@ -113,12 +113,12 @@ def run(rounds: int, rate: float, kill: bool, folder: Path) -> tuple[int, int]:
             node = subprocess.Popen([sys.executable, '-m', 'proemlc_ros.nodes.feature_node',
                                      '--ros-args', '--params-file', str(parameters)],
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            if not watcher.goes_on():
+            going = watcher.goes_on()
+            if not going:
                 stuck += 1
                 ended += node.poll() == -signal.SIGALRM
                 print(f'start {number}: stuck; exit code {node.poll()}', flush=True)
-                node.kill()
-            node.send_signal(signal.SIGKILL if kill else signal.SIGINT)
+            node.send_signal(signal.SIGINT if going and not kill else signal.SIGKILL)
             node.wait()
     finally:
         for process in (listener, camera):

@@ -91,20 +91,7 @@ class Reservoir:
         if place is not None:
             same = self.samples[place]
             self.samples[place] = same._replace(times=same.times + sample.times)
-        else:
-            self._insert(sample, rank)
-
-    def add_new(self, sample: KeptSample) -> None:
-        """Keep a sample that add_again() did not find, and that is accepted.
-
-        Where samples are forgotten nothing is looked for, so that it may be kept already.
-        """
-        if self._fading:
-            self.add(sample)
-        else:
-            self._insert(sample, self._rank(sample.checksum, sample.born))
-
-    def _insert(self, sample: KeptSample, rank: float) -> None:
+            return
         place = bisect.bisect_right(self._ranks, rank)
         self._ranks.insert(place, rank)
         self.samples.insert(place, sample)
