@@ -32,11 +32,10 @@ def write(folder: Path, args: argparse.Namespace) -> None:
     """Write the journal."""
     import numpy as np
 
-    from proemlc_ros.bags.journal.journal import Journal
-    from proemlc_ros.bags.message_types import RosbagsMessages
-    from proemlc_ros.classifier.records import Annotation
+    from proemlc_ros.journal.journal import Journal
+    from proemlc_ros.records import Annotation
     dice = np.random.default_rng(1)
-    journal = Journal(folder / 'journal', RosbagsMessages())
+    journal = Journal(folder / 'journal')
     began = time.perf_counter()
     for first in range(0, args.entries, 1000):
         values = dice.normal(size=(1000, args.width)).astype(np.float32)
@@ -54,16 +53,15 @@ def write(folder: Path, args: argparse.Namespace) -> None:
 
 def resume_from(folder: Path) -> None:
     """Resume a model from the journal alone."""
-    from proemlc_ros.bags.journal.journal import Journal
-    from proemlc_ros.bags.message_types import RosbagsMessages
     from proemlc_ros.classifier.durability.durable_model import DurableModel
     from proemlc_ros.classifier.durability.model_directory import ModelDirectory
     from proemlc_ros.classifier.durability.resume import resume
     from proemlc_ros.classifier.versioned_model import VersionedModel
     from proemlc_ros.core import ProEMLC
+    from proemlc_ros.journal.journal import Journal
     directory = ModelDirectory(folder)
     began, used = time.perf_counter(), time.process_time()
-    journal = Journal(directory.journal, RosbagsMessages())
+    journal = Journal(directory.journal)
     opened = time.perf_counter() - began
     durable = DurableModel(VersionedModel(ProEMLC()), ProEMLC, directory, journal)
     report = resume(durable)

@@ -19,16 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.experiments.datasets.mulan import find_dataset
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt
 
 DATA = Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'datasets'
 KINDS = ('exchanged', 'flipped')
@@ -63,7 +62,7 @@ def run(name: str, kind: str, seed: int, share: float, folder: Path) -> str:
         said[place] = spoiled(Y[place], kind, rng)
     directory = ModelDirectory(folder)
     durable = DurableModel(VersionedModel(ProEMLC()), ProEMLC, directory,
-                           Journal(directory.journal, RosbagsMessages()))
+                           Journal(directory.journal))
     learnt = durable.learn([
         Annotation(place + 1, names_of(data.label_names, said[place]), features=X[place])
         for place in range(len(X))])

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.demo.domain import own_domain
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.records import Annotation
 
 Vectors = NDArray[np.float32]
 # Seconds that a node may take to start on a busy machine, and to answer.

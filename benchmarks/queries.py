@@ -34,10 +34,10 @@ from reordered import Samples, copies, errors
 from scipy.stats import rankdata
 
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
-from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.experiments.datasets import find_dataset
+from proemlc_ros.records import Annotation, StampedVector
 from proemlc_ros.stamps import NANOSECONDS
 
 BUDGETS = 0.05, 0.1, 0.2

@@ -27,12 +27,8 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.journal.reading import read_entries
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.swap import swap
 from proemlc_ros.classifier.renewal.task import RenewalTask, renew
@@ -44,13 +40,16 @@ from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.experiments.protocol import Fold, make_folds
 from proemlc_ros.experiments.published import PATTERNS
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.records import Annotation
 
 
 def node_model(data: DataSet, fold: Fold, folder: Path) -> tuple[ProEMLC, int]:
     """Return what a node has learnt after the fold, and how often it was renewed."""
     directory = ModelDirectory(folder)
     durable = DurableModel(VersionedModel(ProEMLC()), ProEMLC, directory,
-                           Journal(directory.journal, RosbagsMessages()))
+                           Journal(directory.journal))
     policy, renewals = RenewalPolicy(), 0
     for start in range(0, len(fold.train), 10):
         block = fold.train[start:start + 10]

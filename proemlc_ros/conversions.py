@@ -14,8 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from proemlc_ros.cdr import ANNOTATION_TYPE as ANNOTATION_TYPE
+from proemlc_ros.cdr import EVENT_TYPE as EVENT_TYPE
+from proemlc_ros.cdr import FEATURES_TYPE as FEATURES_TYPE
+from proemlc_ros.cdr import PICTURE_TYPE as PICTURE_TYPE
 from proemlc_ros.classifier.detections import Detection, even_confidences_of
-from proemlc_ros.classifier.records import (
+from proemlc_ros.classifier.validation import distinct
+from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.records import (
     WHOLE,
     Annotation,
     Event,
@@ -28,15 +34,9 @@ from proemlc_ros.classifier.records import (
     StampedVector,
     Vector,
 )
-from proemlc_ros.classifier.validation import distinct
-from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
-ANNOTATION_TYPE = 'proemlc_ros/msg/LabelAnnotation'
-EVENT_TYPE = 'proemlc_ros/msg/ModelEvent'
-FEATURES_TYPE = 'proemlc_ros/msg/FeatureVector'
 LABEL_SET_TYPE = 'proemlc_ros/msg/LabelSet'
-PICTURE_TYPE = 'sensor_msgs/msg/CompressedImage'
 PREDICTION_TYPE = 'proemlc_ros/msg/Prediction'
 QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
 REGION_TYPE = 'proemlc_ros/msg/Region'

@@ -15,13 +15,13 @@ from typing import Any
 
 from ros_process import RosProcess
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
 
 MESSAGES = RosbagsMessages()
 # Seconds until a process must have said its first words.
@@ -33,7 +33,7 @@ def open_durable(folder: Path, new_learner: Callable[[], ProEMLC],
                  max_file_bytes: int = 200_000) -> DurableModel:
     """Open a model directory as a node does that starts, with small journal files."""
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, max_file_bytes=max_file_bytes)
+    journal = Journal(directory.journal, max_file_bytes=max_file_bytes)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     resume(durable)
     return durable

@@ -15,13 +15,12 @@ from processes import Nodes
 from round_trips import percentile
 from std_srvs.srv import Trigger
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation
 
 BARS = {50: 1.3, 99: 2.0}
 SAMPLES, LABELS, HIDDEN = 10_000, 20, 500
@@ -72,7 +71,7 @@ def make_journal(folder: Path) -> None:
         return ProEMLC(hidden_size=HIDDEN)
 
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, RosbagsMessages())
+    journal = Journal(directory.journal)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     random = np.random.default_rng(0)
     places = random.normal(size=(40, WIDTH))

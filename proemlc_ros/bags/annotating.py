@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import ANNOTATIONS_TOPIC, BagWriter
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core.labels import check_label
 from proemlc_ros.errors import BagError, LabelError, LabelFileError
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.records import Annotation
 from proemlc_ros.stamps import NANOSECONDS, stamp_of
 
 _COLUMNS = ('start', 'end', 'labels', 'absent', 'complete')

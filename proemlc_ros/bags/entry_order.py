@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
-from proemlc_ros.classifier.records import Annotation, Event, StampedVector
+from proemlc_ros.records import Annotation, Event, StampedVector
 
 Record = StampedVector | Annotation | Event
 # Nanoseconds that a record may come too late. Numbers that are smaller later on are of another

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proemlc_ros.bags.cdr import read_annotation
 from proemlc_ros.bags.entry_order import Record
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.cdr import read_annotation
 from proemlc_ros.conversions import annotation_of
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.records import Annotation
 
 _SENT, _LEARNT = '/annotations', '/learnt'
 _Content = tuple[tuple[str, ...], tuple[str, ...], bool, str]

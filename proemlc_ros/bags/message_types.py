@@ -21,8 +21,8 @@ from rosbags.typesys import (
 from rosbags.typesys.store import Typestore
 
 from proemlc_ros.bags.definition_limits import DefinitionReader
-from proemlc_ros.bags.entry_definitions import message_folder
-from proemlc_ros.classifier.records import Vector
+from proemlc_ros.journal.definitions import message_folder
+from proemlc_ros.records import Vector
 
 _PACKAGE = 'proemlc_ros'
 # Numbers of fields that our types had before later ones were added at their ends, newest first.

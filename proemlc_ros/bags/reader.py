@@ -24,9 +24,9 @@ from proemlc_ros.bags.message_types import (
     read_any_version,
     typestore_of,
 )
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.storage_files import open_readers
 from proemlc_ros.errors import BagError
+from proemlc_ros.journal.metadata import BagTopic
 
 
 class BagMessage(NamedTuple):

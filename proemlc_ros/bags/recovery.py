@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.journal.entry_proof import Row
 from proemlc_ros.bags.mcap_recovery import mcap_is_damaged, recover_mcap
-from proemlc_ros.bags.sqlite_file import is_sound
 from proemlc_ros.errors import BagError
+from proemlc_ros.journal.entry_proof import Row
+from proemlc_ros.journal.sqlite_file import is_sound
 
 _MAGIC = b'SQLite format 3\0'
 # In the header of a .db3 file, big-endian: bytes per page (1 means 65536), and number of pages.

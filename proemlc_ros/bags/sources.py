@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.cdr import read_annotation, read_event, read_vector
 from proemlc_ros.bags.entry_order import entry_of, in_entry_order
 from proemlc_ros.bags.learnt_copies import Copies, find_copies, node_of
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.classifier.records import Annotation, Event, StampedVector
+from proemlc_ros.cdr import read_annotation, read_event, read_vector
 from proemlc_ros.errors import BadSensorDataError, BagError
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.records import Annotation, Event, StampedVector
 
 if TYPE_CHECKING:
     from proemlc_ros.features.pipeline import FeaturePipeline

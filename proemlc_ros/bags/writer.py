@@ -23,8 +23,8 @@ from proemlc_ros.bags.message_types import (
     matching_typestore,
 )
 from proemlc_ros.bags.reader import offered_qos
-from proemlc_ros.classifier.records import Annotation, Event, StampedVector, Vector
 from proemlc_ros.errors import BagError
+from proemlc_ros.records import Annotation, Event, StampedVector, Vector
 from proemlc_ros.stamps import NANOSECONDS
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}

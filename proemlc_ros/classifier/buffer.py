@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from dataclasses import dataclass
 
-from proemlc_ros.classifier.records import StampedVector
+from proemlc_ros.records import StampedVector
 from proemlc_ros.regions import SAME, WHOLE, Region, overlap
 from proemlc_ros.stamps import NANOSECONDS
 

@@ -15,18 +15,10 @@ from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.model_changes import ModelChanges
 from proemlc_ros.classifier.queries import QueryPolicy
-from proemlc_ros.classifier.records import (
-    Annotation,
-    Learnt,
-    Query,
-    StampedVector,
-)
 from proemlc_ros.classifier.renewal.background import Renewals
 from proemlc_ros.classifier.requests import (
     LONGEST_ID,
-    REFERENCE_PREFIX,
     REMEMBERED,
-    ClientRequest,
     RequestTable,
 )
 from proemlc_ros.classifier.statistics import Statistics
@@ -42,6 +34,14 @@ from proemlc_ros.classifier.validation import (
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
+from proemlc_ros.records import (
+    REQUEST_PREFIX,
+    Annotation,
+    ClientRequest,
+    Learnt,
+    Query,
+    StampedVector,
+)
 from proemlc_ros.regions import WHOLE
 
 # Seconds between looks at a disk that failed.
@@ -235,7 +235,7 @@ class Classifier(ModelChanges):
 
     def _restore_requests(self, on_error: Callable[[str], None]) -> None:
         try:
-            self.requests.restore(self.durable.journal.references(REFERENCE_PREFIX, REMEMBERED),
+            self.requests.restore(self.durable.journal.references(REQUEST_PREFIX, REMEMBERED),
                                   self.durable.not_learnt)
         except JournalError as error:
             on_error(f'earlier requests are not remembered: {error}')

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Region, StampedVector, Vector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core.prediction import Classification
+from proemlc_ros.records import Region, StampedVector, Vector
 from proemlc_ros.stamps import NANOSECONDS
 
 # Border of the confidence where labels are chosen by score: targets are -1 and 1.

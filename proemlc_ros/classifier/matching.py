@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
-from proemlc_ros.classifier.records import Annotation, Learnt, StampedVector
 from proemlc_ros.classifier.taught_objects import TaughtObjects
 from proemlc_ros.errors import UnmatchedAnnotationError
+from proemlc_ros.records import Annotation, Learnt, StampedVector
 from proemlc_ros.stamps import NANOSECONDS
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.records import Event, EventKind, ModelChange
 from proemlc_ros.foreign_text import shown, shown_names
+from proemlc_ros.records import Event, EventKind, ModelChange
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

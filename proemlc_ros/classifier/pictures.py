@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from proemlc_ros.classifier.records import WHOLE, Annotation, Picture, Region
+from proemlc_ros.records import WHOLE, Annotation, Picture, Region
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

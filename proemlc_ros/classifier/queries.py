@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Annotation, Query, QueryReason, StampedVector, Vector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core.deciding.decision import EVEN
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.records import Annotation, Query, QueryReason, StampedVector, Vector
 from proemlc_ros.stamps import NANOSECONDS
 
 # Stamps remembered as asked about or annotated; beyond it the oldest may be asked again.

@@ -9,72 +9,18 @@ transaction as the annotation, so that a crash does not separate them.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
-from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
 
 from proemlc_ros.errors import TextRejectedError
-from proemlc_ros.foreign_text import shown, shown_names
-
-if TYPE_CHECKING:
-    from proemlc_ros.classifier.records import Annotation, Learnt
+from proemlc_ros.foreign_text import shown
+from proemlc_ros.records import ClientRequest, Learnt
 
 # Characters.
 LONGEST_ID = 100
 # Requests whose answers are remembered, the most recent ones; some 0.5 kB each.
 REMEMBERED = 10_000
-REFERENCE_PREFIX = 'request:'
-
-
-class ClientRequest(NamedTuple):
-    """A request that may be repeated, and its answer once it has one.
-
-    Args:
-        id: chosen by the client.
-        content: digest of the annotation as it came.
-        message: of the answer.
-        version: of the label set, in the answer.
-    """
-
-    id: str
-    content: str
-    message: str = ''
-    version: int = 0
-
-    @classmethod
-    def of(cls, request_id: str, annotation: Annotation) -> ClientRequest:
-        """Return the request with this annotation."""
-        features = annotation.features
-        digest = blake2b(digest_size=16)
-        digest.update(json.dumps([
-            annotation.stamp, annotation.labels, annotation.absent, annotation.complete,
-            annotation.extractor, annotation.annotator,
-            *([annotation.region] if annotation.region.size_x else [])]).encode())
-        digest.update(b'' if features is None else features.tobytes())
-        return cls(request_id, digest.hexdigest())
-
-    def answered(self, labels: tuple[str, ...], introduced: tuple[str, ...],
-                 version: int) -> ClientRequest:
-        """Return the request with the answer that these labels were learnt."""
-        return self._replace(message=learnt_text(labels, introduced), version=version)
-
-    @property
-    def reference(self) -> str:
-        """What the journal keeps beside the annotation."""
-        return REFERENCE_PREFIX + json.dumps(self._asdict())
-
-    @classmethod
-    def from_reference(cls, reference: str) -> ClientRequest | None:
-        """Return the request of a reference; None where it is none of this version."""
-        try:
-            fields = json.loads(reference.removeprefix(REFERENCE_PREFIX))
-            return cls(str(fields['id']), str(fields['content']), str(fields['message']),
-                       int(fields['version']))
-        except (ValueError, TypeError, KeyError):
-            return None
 
 
 class RequestTable:
@@ -151,9 +97,3 @@ class RequestTable:
         self._learnt[request.id] = request
         if len(self._learnt) > self._most:
             del self._learnt[next(iter(self._learnt))]
-
-
-def learnt_text(labels: tuple[str, ...], introduced: tuple[str, ...]) -> str:
-    """Return the answer to an annotation that was learnt."""
-    text = f'learnt {shown_names(labels) or "an annotation without labels"}'
-    return f'{text}; new: {shown_names(introduced)}' if introduced else text

@@ -8,8 +8,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import UnmatchedAnnotationError
+from proemlc_ros.records import Annotation
 
 # Distance of two vectors, relative to their length, below which one is a near copy of the other.
 NEAR_COPY = 0.05

@@ -15,8 +15,8 @@ from typing import Any
 
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation
-from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.errors import JournalError, ProEMLCError, RateExceededError
+from proemlc_ros.records import Learnt
 
 
 @dataclass(slots=True, eq=False)

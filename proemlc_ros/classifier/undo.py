@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.records import Annotation
 
 
 class UndoEntry(NamedTuple):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Annotation, StampedVector, Vector
 from proemlc_ros.core.labels import check_label
 from proemlc_ros.errors import (
     LabelError,
@@ -25,6 +24,7 @@ from proemlc_ros.errors import (
     VectorRejectedError,
 )
 from proemlc_ros.foreign_text import shown
+from proemlc_ros.records import Annotation, StampedVector, Vector
 from proemlc_ros.regions import WHOLE, Region
 
 # Characters.

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from proemlc_ros.classifier.profiles import AUTOMATIC, is_automatic
-from proemlc_ros.classifier.records import Annotation, LabelState, Vector
 from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.errors import UndoError, UnlearnError
+from proemlc_ros.records import Annotation, LabelState, Vector
 
 # Relative error of the scores that an undo may leave; beyond it the model is built again.
 LARGEST_ERROR = 1e-9

@@ -12,10 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from proemlc_ros.bags.annotating import annotate_bag, read_label_spans
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.writer import STORAGES, make_bag
-from proemlc_ros.classifier.records import Vector
 from proemlc_ros.cli.arguments import not_negative, positive, seed
 from proemlc_ros.cli.info import show_bag
 from proemlc_ros.cli.picture_folders import (
@@ -29,6 +27,8 @@ from proemlc_ros.conversions import ANNOTATION_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.tables import DataSet
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.records import Vector
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

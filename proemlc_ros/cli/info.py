@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show, sparkline, text_table
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.core.storage.container import read_file
 from proemlc_ros.core.storage.signing import read_key, signature_of
 from proemlc_ros.errors import BagError
+from proemlc_ros.records import EventKind
 
 # Characters of a bar, and parts into which the length of a bag is divided.
 _BAR = 40

@@ -9,21 +9,19 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.journal.backup import back_up
-from proemlc_ros.bags.journal.check import check_directory, journal_of
-from proemlc_ros.bags.journal.entries import ENTRY_TYPES, is_valid_entry
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.journal_protocol import numbers_in_words
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
 from proemlc_ros.classifier.durability.snapshots import position_of
-from proemlc_ros.classifier.records import Event, EventKind
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.backup import back_up
+from proemlc_ros.journal.check import check_directory, journal_of
+from proemlc_ros.journal.entries import ENTRY_TYPES, is_valid_entry, numbers_in_words
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Event, EventKind
 
 _DIRECTORY = ('DIRECTORY', 'model directory of a classifier, such as ~/.ros/proemlc/proemlc')
 
@@ -78,7 +76,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _repair(args: argparse.Namespace) -> int:
     with closing(_locked(args.directory)) as directory:
-        journal = Journal(directory.journal, RosbagsMessages())
+        journal = Journal(directory.journal)
         for line in journal.repairs:
             show(line)
         entries = sum(report.usable for report in journal.reports)
@@ -100,7 +98,7 @@ def _backup(args: argparse.Namespace) -> int:
 
 def _compact(args: argparse.Namespace) -> int:
     with closing(_locked(args.directory)) as directory:
-        journal = Journal(directory.journal, RosbagsMessages())
+        journal = Journal(directory.journal)
         before = journal.size
         durable = _resumed(directory, journal)
         durable.compact()

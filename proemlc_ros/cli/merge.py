@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from proemlc_ros.bags.journal.check import JOURNAL
 from proemlc_ros.cli.options import load_model
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
@@ -15,6 +14,7 @@ from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
+from proemlc_ros.journal.check import JOURNAL
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.classifier.versioned_model import extractor_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError, cause_of
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 # Annotations per block, at most: as many as the learner processes together.
 BLOCK = 512

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
@@ -21,6 +20,7 @@ from proemlc_ros.core.selection.renewal import plan_for, renewed
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
+from proemlc_ros.records import Annotation
 
 
 @dataclass

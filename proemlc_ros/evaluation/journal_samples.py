@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from proemlc_ros.bags.journal.stored_journal import StoredJournal
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
 from proemlc_ros.classifier.corrections.history import History, is_correction
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.errors import BadSensorDataError
+from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.records import Annotation, Event, EventKind
 
 
 def counts_as_it_stands(bag: BagReader, topics: TopicSelection, wanted: bool = False) -> bool:

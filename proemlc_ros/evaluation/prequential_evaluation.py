@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from proemlc_ros.bags.sources import BagRecord
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.profiles import LearnerFactory
-from proemlc_ros.classifier.records import Event, EventKind, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow
 from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -28,6 +27,7 @@ from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.errors import ProEMLCError, cause_of
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
 from proemlc_ros.evaluation.results import EvaluationResult, label_results
+from proemlc_ros.records import Event, EventKind, StampedVector
 
 # Annotations that an event can undo, as in the node.
 UNDO_DEPTH = 100

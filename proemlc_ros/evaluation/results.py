@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.classifier.matching import seconds
-from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.core import Classification
 from proemlc_ros.core.metrics import CurvePoint, PrequentialMetrics
 from proemlc_ros.files import replace_text
+from proemlc_ros.records import StampedVector
 
 FORMAT_VERSION = 1
 

@@ -20,14 +20,14 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.utilities import try_shutdown
 from rosbags.interfaces import QosDurability
 
-from proemlc_ros.bags.journal.stored_journal import StoredJournal
 from proemlc_ros.bags.learnt_copies import node_of
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.reader import BagReader, offered_qos
 from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.foreign_text import printable_line
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.journal.stored_journal import StoredJournal
 from proemlc_ros.nodes.teaching_player import TeachingPlayer
 
 _POLL = 0.02

@@ -16,7 +16,6 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.conversions import annotation_message, stamped_vector_of
 from proemlc_ros.demo.curriculum import Curriculum, Timetable
 from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript, Step
@@ -26,6 +25,7 @@ from proemlc_ros.nodes.demo_camera import PARAMETERS
 from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
 from proemlc_ros.nodes.process import RunnableNode, run
 from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.records import Annotation
 from proemlc_ros.srv import Annotate, Predict, SaveModel
 from proemlc_ros.stamps import stamp_of
 

@@ -17,7 +17,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2
 
-from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.classifier.statistics import RateMeter, Silence
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
@@ -32,6 +31,7 @@ from proemlc_ros.nodes.process import run
 from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
+from proemlc_ros.records import StampedVector
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'

@@ -21,10 +21,10 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from proemlc_ros.bags.sources import BagRecord
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.conversions import annotation_message
 from proemlc_ros.errors import BagError
 from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.srv import (
     Annotate,
     ChangeSamples,

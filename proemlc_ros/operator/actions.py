@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from proemlc_ros.classifier.records import (
+from proemlc_ros.records import (
     WHOLE,
     Annotation,
     Event,

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Vector
+from proemlc_ros.records import Vector
 
 # Vectors of one burst that a new one is compared with, the last ones.
 _COMPARED = 50

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from proemlc_ros.classifier.records import (
+from proemlc_ros.operator.actions import ActivityLog, describe_annotation, describe_event
+from proemlc_ros.operator.learning_curve import LearningCurve
+from proemlc_ros.operator.progress import ProgressLog, compare
+from proemlc_ros.operator.questions import doubtful_label
+from proemlc_ros.operator.recent import QueryQueue, RecentVectors
+from proemlc_ros.operator.region_view import RegionView
+from proemlc_ros.operator.streams import ChainPart, StreamMonitor
+from proemlc_ros.records import (
     Annotation,
     Event,
     EventKind,
@@ -18,13 +25,6 @@ from proemlc_ros.classifier.records import (
     StampedPrediction,
     StampedVector,
 )
-from proemlc_ros.operator.actions import ActivityLog, describe_annotation, describe_event
-from proemlc_ros.operator.learning_curve import LearningCurve
-from proemlc_ros.operator.progress import ProgressLog, compare
-from proemlc_ros.operator.questions import doubtful_label
-from proemlc_ros.operator.recent import QueryQueue, RecentVectors
-from proemlc_ros.operator.region_view import RegionView
-from proemlc_ros.operator.streams import ChainPart, StreamMonitor
 
 # Seconds without a message after which the classifier counts as lost; its diagnostics come once
 # per second.

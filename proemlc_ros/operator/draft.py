@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from proemlc_ros.classifier.records import (
+from proemlc_ros.operator.recent import RecentVectors
+from proemlc_ros.records import (
     WHOLE,
     Annotation,
     Region,
     StampedPrediction,
     StampedVector,
 )
-from proemlc_ros.operator.recent import RecentVectors
 
 
 def annotation_at(vectors: RecentVectors, stamp: int, labels: tuple[str, ...],

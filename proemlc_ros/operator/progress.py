@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.records import Annotation
 
 # Annotations that "lately" means, for a label and for all.
 RECENT_OF_LABEL = 20

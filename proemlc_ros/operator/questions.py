@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.records import LabelState, Query, QueryReason, StampedPrediction
+from proemlc_ros.records import LabelState, Query, QueryReason, StampedPrediction
 
 if TYPE_CHECKING:
     from proemlc_ros.operator.actions import Actions

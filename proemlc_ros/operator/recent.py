@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TypeVar
 
-from proemlc_ros.classifier.records import Query, StampedVector
+from proemlc_ros.records import Query, StampedVector
 
 Item = TypeVar('Item')
 

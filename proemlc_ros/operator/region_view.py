@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from proemlc_ros.classifier.records import WHOLE, Region, StampedPrediction, StampedVector
+from proemlc_ros.records import WHOLE, Region, StampedPrediction, StampedVector
 from proemlc_ros.regions import SAME, overlap
 
 Box = tuple[float, float, float, float]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.records import Query, QueryReason, StampedVector
 from proemlc_ros.files import replace_text
 from proemlc_ros.operator.actions import ActivityEntry
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.progress import ComparedAnnotation
+from proemlc_ros.records import Query, QueryReason, StampedVector
 
 VERSION = 1
 # Seconds after which a query is no longer worth an answer.

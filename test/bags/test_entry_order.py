@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.entry_order import WINDOW, in_entry_order
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.records import Annotation, StampedVector
 
 
 def ordered(*entries):

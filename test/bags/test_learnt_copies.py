@@ -8,7 +8,7 @@ import pytest
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.records import Annotation, StampedVector
 
 SECOND = 1_000_000_000
 SENT, LEARNT = '/proemlc/annotations', '/proemlc/learnt'

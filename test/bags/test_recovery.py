@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.recovery import is_damaged
 from proemlc_ros.bags.sources import FLOAT_ARRAY_TYPE
 from proemlc_ros.bags.writer import make_bag
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.errors import BagError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Event, EventKind
 
 MESSAGES = RosbagsMessages()
 
@@ -79,7 +79,7 @@ def test_all_messages_around_a_damaged_page_are_recovered(tmp_path, damage):
 
 
 def journal_of(folder, count):
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     for number in range(1, count + 1):
         values = np.random.default_rng(number).normal(size=300).astype(np.float32)
         journal.append([Annotation(number, ('cup',), features=values, annotator='Ada'),
@@ -94,7 +94,7 @@ def test_the_journal_recovers_what_the_reader_does_and_more(tmp_path):
     os.truncate(file, 100_000)
     with BagReader(tmp_path / 'journal', best_effort=True) as bag:
         read = [message.message.header.stamp.nanosec for message in bag.messages(bag.topics)]
-    journal = Journal(tmp_path / 'journal', MESSAGES)
+    journal = Journal(tmp_path / 'journal')
     stamps = [entry.record.stamp for entry in journal.entries()]
     assert stamps[:len(read)] == read
     assert 50 < len(read) <= len(stamps) < 200
@@ -104,7 +104,7 @@ def test_the_damaged_journal_file_is_kept_and_nothing_else_stays(tmp_path):
     file = journal_of(tmp_path / 'journal', 100)
     os.truncate(file, 100_000)
     damaged = file.read_bytes()
-    Journal(tmp_path / 'journal', MESSAGES).close()
+    Journal(tmp_path / 'journal').close()
     assert sorted(path.name for path in (tmp_path / 'journal').iterdir()) == [
         'journal_0.db3', 'journal_0.db3.damaged', 'metadata.yaml']
     assert (tmp_path / 'journal/journal_0.db3.damaged').read_bytes() == damaged

@@ -8,10 +8,10 @@ import pytest
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, find_sources
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import StampedVector
 from proemlc_ros.conversions import new_header, region_message
 from proemlc_ros.features.registry import make_extractor
 from proemlc_ros.features.settings import pipeline_from_settings
+from proemlc_ros.records import StampedVector
 from proemlc_ros.regions import Region
 
 SETTINGS = {'sensors': ['camera'], 'camera': {

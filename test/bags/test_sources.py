@@ -18,8 +18,8 @@ from proemlc_ros.bags.sources import (
     find_sources,
 )
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.errors import BagError, ExtractorError
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 VALUES = np.arange(3, dtype=np.float32)
 

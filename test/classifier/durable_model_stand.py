@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt
 
 MESSAGES = RosbagsMessages()
 WIDTH = 12
@@ -35,7 +35,7 @@ class Opened:
 
     def __init__(self, folder, **limits):
         self.directory = ModelDirectory(folder)
-        self.journal = Journal(self.directory.journal, MESSAGES)
+        self.journal = Journal(self.directory.journal)
         self.durable = DurableModel(VersionedModel(new_learner()), new_learner, self.directory,
                                     self.journal, Limits(**limits))
         self.report = resume(self.durable)

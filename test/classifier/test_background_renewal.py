@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
 
-from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Annotation, EventKind, Learnt
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.swap import RenewedModel
 from proemlc_ros.classifier.renewal.task import RenewalTask, renew
 from proemlc_ros.errors import OutdatedRenewalError, RenewalError
+from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.records import Annotation, EventKind, Learnt
 
 PLACES = np.random.default_rng(7).normal(size=(4, WIDTH)) * 2.0
 NAMES = ('cup', 'plate', 'fork', 'knife')

@@ -11,19 +11,11 @@ import numpy as np
 import pytest
 from ros_process import DEADLINE
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
-from proemlc_ros.classifier.records import (
-    Annotation,
-    EventKind,
-    Learnt,
-    QueryReason,
-    StampedVector,
-)
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
@@ -33,6 +25,14 @@ from proemlc_ros.errors import (
     TextRejectedError,
     UndoError,
     VectorRejectedError,
+)
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import (
+    Annotation,
+    EventKind,
+    Learnt,
+    QueryReason,
+    StampedVector,
 )
 
 MESSAGES = RosbagsMessages()
@@ -51,7 +51,7 @@ def vector(number: int) -> StampedVector:
 @pytest.fixture
 def classifier(tmp_path):
     directory = ModelDirectory(tmp_path / 'model')
-    journal = Journal(directory.journal, MESSAGES)
+    journal = Journal(directory.journal)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     complaints = []
     classifier = Classifier(durable, capacity=5, on_error=complaints.append)

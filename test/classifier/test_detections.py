@@ -12,10 +12,10 @@ from proemlc_ros.classifier.detections import (
     confidences_of,
     even_confidences_of,
 )
-from proemlc_ros.classifier.records import WHOLE, Region, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.prediction import Classification
+from proemlc_ros.records import WHOLE, Region, StampedVector
 
 SECOND = 1_000_000_000
 

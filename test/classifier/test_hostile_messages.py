@@ -13,8 +13,8 @@ from durable_model_stand import WIDTH, Opened, make_annotation
 from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.pictures import PictureBuffer
-from proemlc_ros.classifier.records import Picture, Region, StampedVector
 from proemlc_ros.errors import RejectedError
+from proemlc_ros.records import Picture, Region, StampedVector
 
 BAD_REGIONS = {
     'no number': Region('', math.nan, 1.0, 2.0, 2.0),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher, seconds
-from proemlc_ros.classifier.records import Annotation, StampedVector
+from proemlc_ros.records import Annotation, StampedVector
 from proemlc_ros.stamps import NANOSECONDS
 
 SECOND = NANOSECONDS

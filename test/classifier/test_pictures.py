@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from durable_model_stand import MESSAGES, make_annotation, scores_of
 
-from proemlc_ros.bags.journal.check import check_directory
-from proemlc_ros.bags.journal.entries import ENTRY_TYPES, is_valid_entry
 from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.pictures import PictureBuffer, keep_late_picture
-from proemlc_ros.classifier.records import WHOLE, Learnt, Picture, Region
 from proemlc_ros.errors import SampleError
+from proemlc_ros.journal.check import check_directory
+from proemlc_ros.journal.entries import ENTRY_TYPES, is_valid_entry
+from proemlc_ros.records import WHOLE, Learnt, Picture, Region
 
 
 class Source:

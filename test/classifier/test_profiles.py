@@ -9,9 +9,9 @@ import pytest
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.profiles import PROFILES, LearnerFactory, profile_of
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
+from proemlc_ros.records import Annotation
 
 DEEP = 'onnx_embedding/1(model=0123456789ab;mean=0.498,0.498,0.498)'
 

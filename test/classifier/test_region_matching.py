@@ -9,8 +9,7 @@ import pytest
 
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
-from proemlc_ros.classifier.records import WHOLE, Annotation, Region, StampedVector
-from proemlc_ros.classifier.requests import ClientRequest
+from proemlc_ros.records import WHOLE, Annotation, ClientRequest, Region, StampedVector
 
 SECOND = 1_000_000_000
 LEFT, RIGHT = Region('1', 20, 20, 30, 30), Region('2', 80, 20, 30, 30)

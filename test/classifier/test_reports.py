@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules, explain
-from proemlc_ros.classifier.records import Annotation, QueryReason, StampedVector
 from proemlc_ros.classifier.statistics import LatencyWindow, RateMeter, Silence
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.core import Classification
+from proemlc_ros.records import Annotation, QueryReason, StampedVector
 
 SECOND = 1_000_000_000
 

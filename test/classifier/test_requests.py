@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from ros_process import DEADLINE
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation
-from proemlc_ros.classifier.requests import ClientRequest, RequestTable, learnt_text
+from proemlc_ros.classifier.requests import RequestTable
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, TextRejectedError, cause_of
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, ClientRequest, learnt_text
 
 MESSAGES = RosbagsMessages()
 
@@ -43,7 +43,7 @@ class Runs:
 
     def start(self, **options) -> Classifier:
         directory = ModelDirectory(self.folder)
-        journal = Journal(directory.journal, MESSAGES, **options)
+        journal = Journal(directory.journal, **options)
         durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
         resume(durable)
         self.running = Classifier(durable)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.validation import (
     ExpectedInput,
     Limits,
@@ -27,6 +26,7 @@ from proemlc_ros.errors import (
     cause_of,
     text_of,
 )
+from proemlc_ros.records import Annotation
 
 LARGEST = np.finfo(np.float32).max
 

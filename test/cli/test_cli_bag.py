@@ -9,8 +9,8 @@ from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.records import Annotation
 
 
 def labels_over_time(path):

@@ -9,10 +9,9 @@ import pytest
 import yaml
 from rosbags.highlevel import AnyReader
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Event, EventKind
 
 SETTINGS = {'hidden_size': 40, 'activation': 'relu', 'scaling': 'none'}
 SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
@@ -21,7 +20,7 @@ SMALL = ('--hidden-size', '40', '--activation', 'relu', '--scaling', 'none')
 @pytest.fixture
 def journal(tmp_path, samples):
     """Return the folder of a journal: a hundred annotations, one taken back, a label renamed."""
-    opened = Journal(tmp_path / 'journal', RosbagsMessages())
+    opened = Journal(tmp_path / 'journal')
     for number, (values, labels) in enumerate(samples[:100], 1):
         opened.append([Annotation(number, labels, features=values, extractor='maker/1')])
     opened.append([Event(EventKind.UNDO, 200)])

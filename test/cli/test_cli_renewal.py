@@ -9,13 +9,12 @@ import json
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def taught_directory(folder, samples, seed: int) -> None:
         return ProEMLC(hidden_size=30, seed=seed)
 
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, RosbagsMessages())
+    journal = Journal(directory.journal)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     durable.learn([Annotation(number + 1, labels, features=values)
                    for number, (values, labels) in enumerate(samples)])

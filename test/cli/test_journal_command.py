@@ -9,15 +9,15 @@ import threading
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal.backup import back_up
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.backup import back_up
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt
 
 MESSAGES = RosbagsMessages()
 WIDTH = 8
@@ -35,7 +35,7 @@ def new_learner():
 
 def open_model(folder, **options):
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, **options)
+    journal = Journal(directory.journal, **options)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     return durable, resume(durable)
 

@@ -9,18 +9,17 @@ import pytest
 
 cv2 = pytest.importorskip('cv2')
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.corrections.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Learnt, Picture
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError
 from proemlc_ros.features.reembedding import PictureEmbedding
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt, Picture
 
 SENSORS = """
 /**:
@@ -50,7 +49,7 @@ def taught(tmp_path):
     """Return a model with 30 samples: two wrong and corrected, one without a picture."""
     directory = ModelDirectory(tmp_path / 'model')
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory,
-                           Journal(directory.journal, RosbagsMessages()))
+                           Journal(directory.journal))
     labels = [list(COLOURS)[number % 3] for number in range(30)]
     durable.pictures.active = True
     durable.pictures.find = lambda said: None if said.stamp == 30 else picture_of(
@@ -117,7 +116,7 @@ def test_the_node_learns_again_in_one_transaction(taught, sensors):
     durable.directory.close()
     again = DurableModel(
         VersionedModel(new_learner()), new_learner, ModelDirectory(durable.directory.path),
-        Journal(durable.directory.journal, RosbagsMessages()))
+        Journal(durable.directory.journal))
     resume(again)
     samples = list(again.corrections.history().samples.values())
     assert [sample.labels for sample in samples] == [(label,) for label in labels[:29]]
@@ -133,7 +132,7 @@ def test_the_node_learns_again_in_one_transaction(taught, sensors):
 def test_nothing_changes_without_pictures(tmp_path, sensors):
     directory = ModelDirectory(tmp_path / 'model')
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory,
-                           Journal(directory.journal, RosbagsMessages()))
+                           Journal(directory.journal))
     durable.learn([Annotation(1, ('cup',), features=np.ones(5, np.float32))])
     made = PictureEmbedding.from_file(sensors)
     with pytest.raises(SampleError, match='none of 1 samples has a picture'):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import BLOCK, AnnotationBlock, AnnotationStream
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
 

@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter, make_bag
-from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import bag_steps
 from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.records import Annotation, StampedVector
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.layer.hidden import HiddenRows
 from proemlc_ros.evaluation import bag_steps, hidden_ahead
@@ -18,6 +17,7 @@ from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, LayerOffers, SharedRows
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 RELU = {'hidden_size': 20, 'activation': 'relu', 'scaling': 'none'}
 DRAWN = {'hidden_size': 20}

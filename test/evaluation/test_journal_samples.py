@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
 from proemlc_ros.evaluation.backends import LocalBackend
@@ -17,6 +16,7 @@ from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 from proemlc_ros.evaluation.training import train
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
 SETTINGS = {'hidden_size': 5, 'activation': 'relu', 'scaling': 'none'}

@@ -8,12 +8,12 @@ import pytest
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import TopicSelection, extractor_pipeline, find_sources
 from proemlc_ros.bags.writer import BagWriter, make_bag
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 from proemlc_ros.experiments.datasets import find_dataset
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
 

@@ -9,13 +9,13 @@ import pytest
 from split_bags import DRAWN, RELU, assert_same, write_parts
 
 from proemlc_ros.bags.writer import BagWriter, make_bag
-from proemlc_ros.classifier.records import Annotation, StampedVector
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import training
 from proemlc_ros.evaluation.backends import LocalBackend
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.training import train
+from proemlc_ros.records import Annotation, StampedVector
 
 
 @pytest.mark.parametrize('settings', [RELU, DRAWN])

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from sensor_msgs.msg import CompressedImage
 
-from proemlc_ros.classifier.records import WHOLE
 from proemlc_ros.nodes.classifier.camera_source import CameraSource
+from proemlc_ros.records import WHOLE
 
 KIND = 'sensor_msgs/msg/CompressedImage'
 

@@ -19,12 +19,12 @@ from proemlc_ros.msg import RegionArray
 from proemlc_ros.srv import Annotate
 from rclpy.executors import SingleThreadedExecutor
 
-from proemlc_ros.classifier.records import WHOLE, Annotation, Region
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.nodes.classifier.deferred import DeferredResponse, allow_deferred
 from proemlc_ros.nodes.operator import classifier_client
 from proemlc_ros.nodes.operator.services import OperatorServices
 from proemlc_ros.operator.classifier_view import Connection
+from proemlc_ros.records import WHOLE, Annotation, Region
 
 
 class SilentClassifier:

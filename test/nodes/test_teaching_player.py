@@ -12,9 +12,9 @@ pytest.importorskip('proemlc_ros.msg')
 
 from rclpy.task import Future
 
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.nodes import teaching_player
 from proemlc_ros.nodes.teaching_player import TeachingPlayer
+from proemlc_ros.records import Annotation, Event, EventKind
 
 
 class Classifier:

@@ -21,12 +21,12 @@ from proemlc_ros.msg import FeatureVector, LabelAnnotation
 from rclpy.lifecycle import LifecycleNode
 
 import proemlc_ros
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.nodes.classifier.open_classifier import open_classifier
 from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
 from proemlc_ros.nodes.classifier.topics import ClassifierTopics
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.records import Annotation
 
 PACKAGE = Path(proemlc_ros.__file__).parent
 ARCHITECTURE = PACKAGE.parent / 'docs' / 'architecture.md'

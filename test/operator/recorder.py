@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from proemlc_ros.classifier.records import StampedPrediction, StampedVector
 from proemlc_ros.operator.actions import ActionResult
+from proemlc_ros.records import StampedPrediction, StampedVector
 
 
 def vector(stamp, width=3):

@@ -4,8 +4,8 @@
 
 from recorder import vector
 
-from proemlc_ros.classifier.records import Query
 from proemlc_ros.operator.recent import QueryQueue, RecentVectors
+from proemlc_ros.records import Query
 
 
 def test_recent_vectors_are_bounded_by_count_bytes_and_holds():

@@ -5,7 +5,6 @@
 import pytest
 from recorder import prediction, vector
 
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, LabelState, Query
 from proemlc_ros.operator.classifier_view import (
     ClassifierView,
     Connection,
@@ -14,6 +13,7 @@ from proemlc_ros.operator.classifier_view import (
     ViewPart,
 )
 from proemlc_ros.operator.recent import RecentVectors
+from proemlc_ros.records import Annotation, Event, EventKind, LabelState, Query
 
 
 def test_connection_is_live_silent_or_absent():

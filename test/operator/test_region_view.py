@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from recorder import Recorder
 
-from proemlc_ros.classifier.records import Region, StampedPrediction, StampedVector
 from proemlc_ros.operator import region_view
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.web.payloads import Payloads
 from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.records import Region, StampedPrediction, StampedVector
 
 LEFT, RIGHT = Region('1', 20, 20, 30, 30), Region('2', 80, 20, 30, 30)
 

@@ -9,15 +9,6 @@ import numpy as np
 import pytest
 from recorder import Recorder, prediction, vector
 
-from proemlc_ros.classifier.records import (
-    Annotation,
-    Event,
-    EventKind,
-    LabelState,
-    Query,
-    QueryReason,
-    StampedPrediction,
-)
 from proemlc_ros.operator.burst import burst_of
 from proemlc_ros.operator.classifier_view import ClassifierView, SourceState, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
@@ -26,6 +17,15 @@ from proemlc_ros.operator.saved_view import SavedView
 from proemlc_ros.operator.streams import ChainPart, StreamMonitor
 from proemlc_ros.operator.web.payloads import Payloads
 from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.records import (
+    Annotation,
+    Event,
+    EventKind,
+    LabelState,
+    Query,
+    QueryReason,
+    StampedPrediction,
+)
 
 NAMES = ('cup', 'bowl', 'plate')
 LABELS = LabelState(NAMES, (3, 2, 1), (0.0, 0.0, 0.4), 6, 1)

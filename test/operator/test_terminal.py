@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from recorder import Recorder, vector
 
-from proemlc_ros.classifier.records import LabelState, Query, StampedPrediction, StampedVector
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView, Health
 from proemlc_ros.operator.draft import AnnotationDraft
@@ -27,6 +26,7 @@ from proemlc_ros.operator.terminal.text import (
     printable,
 )
 from proemlc_ros.operator.terminal.widgets import LABEL_KEYS
+from proemlc_ros.records import LabelState, Query, StampedPrediction, StampedVector
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
 

@@ -12,9 +12,9 @@ pytest.importorskip('aiohttp')
 
 from web_stand import ask, in_stand, message_of
 
-from proemlc_ros.classifier.records import LabelState, Query, StampedPrediction, StampedVector
 from proemlc_ros.operator.classifier_view import Health
 from proemlc_ros.operator.pictures import CameraPicture
+from proemlc_ros.records import LabelState, Query, StampedPrediction, StampedVector
 
 
 def test_new_page_receives_everything():

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from recorder import Recorder
 
-from proemlc_ros.classifier.records import StampedPrediction, StampedVector
 from proemlc_ros.operator.classifier_view import ClassifierView
 from proemlc_ros.operator.pictures import PictureCache
 from proemlc_ros.operator.web import client_limits
 from proemlc_ros.operator.web.access import Access
 from proemlc_ros.operator.web.server import Dashboard, PageSettings
+from proemlc_ros.records import StampedPrediction, StampedVector
 
 # Seconds to wait for a message, also on a busy machine.
 DEADLINE = 60

@@ -28,13 +28,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import NodeLives, Say, open_durable, said_before_kill
 
-from proemlc_ros.bags.journal.stored_journal import StoredJournal
 from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.records import Annotation, Event, Learnt, Picture
-from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.records import Annotation, ClientRequest, Event, Learnt, Picture
 
 WIDTH = 6
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))

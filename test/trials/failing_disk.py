@@ -13,9 +13,9 @@ from pathlib import Path
 
 from judge import Verdict, close, make_annotation, new_learner, open_model, same
 
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.records import Learnt
 
 
 class FailingDisk:

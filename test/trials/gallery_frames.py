@@ -25,9 +25,9 @@ sys.path[:0] = [str(ROOT / 'operator'), str(ROOT / 'nodes')]
 
 from web_stand import Stand
 
-from proemlc_ros.classifier.records import LabelState
 from proemlc_ros.operator.pictures import jpeg_of
 from proemlc_ros.operator.review import HistoryLine, HistoryList, SampleCard, SampleList
+from proemlc_ros.records import LabelState
 
 SCROLL = """seconds => new Promise((done) => {
   const region = document.getElementById('gallery-scroll');

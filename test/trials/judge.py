@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import ResumeReport, resume
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation
 
 Verdict = tuple[str, str]
 WIDTH = 40
@@ -45,7 +45,7 @@ def make_annotation(number: int) -> Annotation:
 def open_model(folder: Path) -> tuple[DurableModel, ResumeReport]:
     directory = ModelDirectory(folder)
     try:
-        journal = Journal(directory.journal, MESSAGES, max_file_bytes=100_000)
+        journal = Journal(directory.journal, max_file_bytes=100_000)
         durable = DurableModel(VersionedModel(new_learner(), window=WINDOW), new_learner,
                                directory, journal)
         return durable, resume(durable)

@@ -22,8 +22,8 @@ from proemlc_ros.msg import HistoryStep, ModelEvent
 from proemlc_ros.srv import Annotate, ChangeSamples, ListHistory, UndoChange
 from rclpy.executors import SingleThreadedExecutor
 
-from proemlc_ros.bags.journal.entries import JournalEntry
-from proemlc_ros.classifier.records import Annotation, EventKind
+from proemlc_ros.journal.entries import JournalEntry
+from proemlc_ros.records import Annotation, EventKind
 
 SERVICES = {'annotate': Annotate, 'change_samples': ChangeSamples, 'undo_change': UndoChange,
             'redo_change': UndoChange, 'list_history': ListHistory}

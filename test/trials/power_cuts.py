@@ -26,7 +26,7 @@ from pathlib import Path
 
 from judge import close, make_annotation, new_learner, open_model, same
 
-from proemlc_ros.classifier.records import Learnt
+from proemlc_ros.records import Learnt
 
 IMAGE_MB = 64
 

@@ -26,13 +26,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import Say, open_durable, said_before_kill
 
-from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Annotation, EventKind
 from proemlc_ros.classifier.renewal import task as renewal_task
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection import renewal as core_renewal
 from proemlc_ros.core.selection.search import CANDIDATES
+from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.records import Annotation, EventKind
 
 WIDTH = 6
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))

@@ -9,7 +9,7 @@ pytest.importorskip('proemlc_ros.msg')
 
 from recorded_hour import run
 
-from proemlc_ros.bags.journal.stored_journal import StoredJournal
+from proemlc_ros.journal.stored_journal import StoredJournal
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,6 @@ from typing import Protocol
 import cv2
 import numpy as np
 
-from proemlc_ros.bags.metadata import BagTopic
 from proemlc_ros.bags.pictures.picture_files import (
     Pixels,
     picture_files,
@@ -21,6 +20,7 @@ from proemlc_ros.bags.pictures.picture_files import (
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.errors import BadSensorDataError, BagError, DataSetError
 from proemlc_ros.features.sensor_arrays import sample_of
+from proemlc_ros.journal.metadata import BagTopic
 
 # Pictures of a bag that are kept, as JPEG, to go back and forth in; of more, every n-th.
 MOST_OF_A_BAG = 2000

@@ -17,10 +17,10 @@ from proemlc_ros.classifier.corrections.history import BEGINNINGS, History, Mode
 from proemlc_ros.classifier.corrections.rebuild import step_reference
 from proemlc_ros.classifier.corrections.relearning import extractor_after, relearn, undo_entries
 from proemlc_ros.classifier.durability.catch_up import catch_up
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError, UnlearnError
+from proemlc_ros.records import Annotation, Event, EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

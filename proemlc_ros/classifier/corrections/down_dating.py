@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.corrections.history import History
 from proemlc_ros.classifier.corrections.relearning import names_of_base
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Vector
 from proemlc_ros.classifier.versioned_model import LARGEST_ERROR, accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import UndoError, UnlearnError
+from proemlc_ros.records import Annotation, Event, EventKind, Vector
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from proemlc_ros.classifier.corrections.history import History, ModelStep
 from proemlc_ros.classifier.corrections.relearning import stored_samples
-from proemlc_ros.classifier.records import Annotation, Picture
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.errors import SampleError
+from proemlc_ros.records import Annotation, Picture
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

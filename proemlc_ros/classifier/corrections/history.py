@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from proemlc_ros.classifier.corrections.rebuild import undone_number
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
-from proemlc_ros.classifier.requests import REFERENCE_PREFIX, ClientRequest
+from proemlc_ros.records import REQUEST_PREFIX, Annotation, ClientRequest, Event, EventKind
 
 # Requests of clients that record many samples as one step.
 _BURST = re.compile(r'(burst:[0-9a-f]{12}):\d{1,9}')
@@ -238,7 +237,7 @@ class History:
 
 def group_of(reference: str) -> str:
     """Return the group of the annotation with this reference; empty where it has none."""
-    if not reference.startswith(REFERENCE_PREFIX):
+    if not reference.startswith(REQUEST_PREFIX):
         return ''
     request = ClientRequest.from_reference(reference)
     found = _BURST.fullmatch(request.id) if request is not None else None

@@ -15,8 +15,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol, numbers_in_words
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
@@ -27,6 +26,8 @@ from proemlc_ros.errors import (
     UnknownLabelError,
     UnlearnError,
 )
+from proemlc_ros.journal.entries import numbers_in_words
+from proemlc_ros.records import Annotation, Event, EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

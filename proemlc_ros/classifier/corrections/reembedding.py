@@ -17,10 +17,9 @@ import numpy as np
 from proemlc_ros.classifier.corrections.relearning import undo_entries
 from proemlc_ros.classifier.durability.catch_up import catch_up
 from proemlc_ros.classifier.durability.model_directory import BEFORE_RESET
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Picture, Vector
-from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.errors import ProEMLCError, SampleError
+from proemlc_ros.records import Annotation, ClientRequest, Event, EventKind, Picture, Vector
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

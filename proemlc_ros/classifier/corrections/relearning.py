@@ -19,8 +19,6 @@ import numpy as np
 
 from proemlc_ros.classifier.corrections.history import LABEL_CHANGES, History
 from proemlc_ros.classifier.corrections.rebuild import Base
-from proemlc_ros.classifier.durability.journal_protocol import numbers_in_words
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.classifier.undo import UndoEntry
 from proemlc_ros.classifier.versioned_model import accepted_labels, extractor_of
 from proemlc_ros.core import ProEMLC
@@ -31,6 +29,8 @@ from proemlc_ros.errors import (
     UndoError,
     UnknownLabelError,
 )
+from proemlc_ros.journal.entries import numbers_in_words
+from proemlc_ros.records import Annotation, Event, EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

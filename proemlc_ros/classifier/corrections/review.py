@@ -20,8 +20,8 @@ from proemlc_ros.classifier.corrections.gallery import Gallery
 from proemlc_ros.classifier.corrections.history import BEGINNINGS, ModelStep
 from proemlc_ros.classifier.corrections.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.corrections.step_text import event_text, steps_text
-from proemlc_ros.classifier.records import Event, EventKind
 from proemlc_ros.errors import ProEMLCError, SampleError
+from proemlc_ros.records import Event, EventKind
 
 MOST_CORRECTED = 10_000
 

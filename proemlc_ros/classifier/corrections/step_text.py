@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from proemlc_ros.classifier.corrections.history import ModelStep
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.foreign_text import shown, shown_names
+from proemlc_ros.records import Annotation, Event, EventKind
 
 
 def step_text(step: ModelStep) -> str:

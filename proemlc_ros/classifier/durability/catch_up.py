@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proemlc_ros.classifier.durability.replay import Replay, ReplayReport
-from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.errors import JournalError, ProEMLCError
+from proemlc_ros.records import EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

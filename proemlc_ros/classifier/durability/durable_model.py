@@ -18,7 +18,6 @@ from proemlc_ros.classifier.durability.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.durability.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.durability.snapshots import Snapshots, position_of
 from proemlc_ros.classifier.pictures import PictureBuffer
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -29,6 +28,7 @@ from proemlc_ros.errors import (
     UnknownLabelError,
     UnlearnError,
 )
+from proemlc_ros.records import Annotation, Event, EventKind, Learnt
 
 _MOST_NOT_LEARNT = 1000
 

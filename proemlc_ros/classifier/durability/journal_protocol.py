@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from proemlc_ros.classifier.durability.attachments import Attachments
-from proemlc_ros.classifier.records import Annotation, Event, Picture
+from proemlc_ros.journal.attachments import Attachments
+from proemlc_ros.records import Annotation, Event, Picture
 
 
 class EntryProtocol(Protocol):
@@ -113,27 +113,3 @@ class JournalProtocol(Protocol):
 
     def close(self) -> None:
         """Finish writing."""
-
-
-# Number of an entry that no journal reaches: numbers above it are damaged, or made up.
-LARGEST_NUMBER = 2**53
-
-
-def numbers_in_words(numbers: Iterable[int | range], most: int = 20) -> str:
-    """Return rising numbers, or stretches of them, for people, with what follows joined.
-
-    >>> numbers_in_words([3, 5, 6, range(7, 9), 11])
-    '3, 5 to 8, 11'
-    """
-    parts: list[range] = []
-    for number in numbers:
-        # Stretches as they are: one number read wrong can make one of any length.
-        part = number if isinstance(number, range) else range(number, number + 1)
-        if parts and parts[-1].stop == part.start:
-            parts[-1] = range(parts[-1].start, part.stop)
-        else:
-            parts.append(part)
-    words = [str(part.start) if len(part) == 1 else f'{part.start} to {part[-1]}'
-             for part in parts[:most]]
-    more = len(parts) - most
-    return ', '.join(words) + (f' and {more} more' if more > 0 else '')

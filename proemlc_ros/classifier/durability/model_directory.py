@@ -11,12 +11,12 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from proemlc_ros.classifier.durability.attachments import Attachments, names_content
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.records import Event
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError, ModelFileError
+from proemlc_ros.journal.attachments import Attachments, names_content
+from proemlc_ros.records import Event
 
 ENDING = '.npz'
 SNAPSHOT = 'snapshot.npz'

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from proemlc_ros.classifier.corrections.history import is_correction
 from proemlc_ros.classifier.corrections.rebuild import Base, loaded_again, rebuild, undone_number
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelDirectoryError, ProEMLCError, UndoError, UnlearnError
+from proemlc_ros.records import Annotation, Event, EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

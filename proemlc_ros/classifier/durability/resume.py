@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.journal_protocol import JournalProtocol, numbers_in_words
+from proemlc_ros.classifier.durability.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.durability.replay import Replay, ReplayReport
-from proemlc_ros.classifier.records import Annotation
 from proemlc_ros.errors import JournalError, ProEMLCError
+from proemlc_ros.journal.entries import numbers_in_words
+from proemlc_ros.records import Annotation
 
 _MOST_NOTES = 10
 

@@ -10,10 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.classifier.durability.journal_protocol import LARGEST_NUMBER, JournalProtocol
+from proemlc_ros.classifier.durability.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import CorruptModelError, ModelFileError
+from proemlc_ros.journal.entry_proof import LARGEST_NUMBER
 
 
 class Snapshots:

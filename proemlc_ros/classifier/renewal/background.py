@@ -13,11 +13,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.records import Event, ModelChange
 from proemlc_ros.classifier.renewal.policy import RenewalPolicy
 from proemlc_ros.classifier.renewal.process import RenewalProcess
 from proemlc_ros.classifier.renewal.swap import RenewedModel, drop_superseded
 from proemlc_ros.errors import OutdatedRenewalError, ProEMLCError, RenewalError
+from proemlc_ros.records import Event, ModelChange
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proemlc_ros.classifier.renewal.task import RenewalResult, RenewalTask
 
 # What the process runs; a module of bags/, since it reads the journal.
-PROGRAM = 'proemlc_ros.bags.journal.renewal_process'
+PROGRAM = 'proemlc_ros.classifier.renewal.renewal_process'
 _LIBRARIES = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proemlc_ros.classifier.durability.attachments import names_content
 from proemlc_ros.classifier.durability.catch_up import catch_up
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import OutdatedRenewalError
+from proemlc_ros.journal.attachments import names_content
+from proemlc_ros.records import Annotation, Event, EventKind
 
 if TYPE_CHECKING:
     from proemlc_ros.classifier.durability.durable_model import DurableModel

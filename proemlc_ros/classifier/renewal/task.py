@@ -15,7 +15,6 @@ import numpy as np
 
 from proemlc_ros.classifier.corrections.history import History
 from proemlc_ros.classifier.durability.journal_protocol import EntryProtocol
-from proemlc_ros.classifier.records import Annotation, EventKind, Vector
 from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection.renewal import (
@@ -27,6 +26,7 @@ from proemlc_ros.core.selection.renewal import (
 )
 from proemlc_ros.core.selection.result import Point
 from proemlc_ros.errors import RenewalError
+from proemlc_ros.records import Annotation, EventKind, Vector
 
 # Bytes of features that are held in memory; of a longer journal, layer, settings and decision
 # rule are chosen from samples drawn at random, and all samples are learnt block by block.

@@ -8,9 +8,9 @@ from typing import Any
 
 from sensor_msgs.msg import CompressedImage, Image
 
-from proemlc_ros.classifier.records import Picture, Region
 from proemlc_ros.features.sensor_arrays import sample_of
 from proemlc_ros.operator.pictures import jpeg_of
+from proemlc_ros.records import Picture, Region
 from proemlc_ros.stamps import stamp_of
 
 TYPES: dict[str, type] = {

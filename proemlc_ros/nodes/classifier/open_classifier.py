@@ -9,12 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import ResumeReport, begin, resume
-from proemlc_ros.classifier.durability.settings_file import write_settings
 from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel, renewed_at_of
@@ -22,6 +20,8 @@ from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
 from proemlc_ros.errors import JournalError, ParameterError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.settings_file import write_settings
 from proemlc_ros.nodes.classifier.blas_threads import limit_blas_threads
 
 MEGABYTE = 1_000_000
@@ -67,7 +67,7 @@ def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFa
                                values.max_model_file_mb * MEGABYTE, _key_of(values),
                                values.require_signature)
     try:
-        journal = Journal(directory.journal, messages, node_name,
+        journal = Journal(directory.journal, node_name,
                           max_file_bytes=values.journal_file_mb * MEGABYTE,
                           max_bytes=values.journal_limit_mb * MEGABYTE)
         durable = DurableModel(model, new_learner, directory, journal, limits_of(values),

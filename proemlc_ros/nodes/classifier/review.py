@@ -14,7 +14,6 @@ from rclpy.node import Node
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.corrections.corrections import Correction
-from proemlc_ros.classifier.records import EventKind
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.errors import NotActiveError
 from proemlc_ros.nodes.classifier.answered_services import AnsweredServices, fill, reason
@@ -25,6 +24,7 @@ from proemlc_ros.nodes.classifier.review_messages import (
     model_file_message,
 )
 from proemlc_ros.nodes.classifier.topics import ClassifierTopics
+from proemlc_ros.records import EventKind
 from proemlc_ros.srv import (
     ChangeSamples,
     GetSample,

@@ -11,14 +11,13 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Learnt, ModelChange
-from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.conversions import annotation_of, prediction_message, stamped_vector_of
 from proemlc_ros.errors import NotActiveError, ProEMLCError, text_of
 from proemlc_ros.nodes.classifier.answered_services import AnsweredServices, fill
 from proemlc_ros.nodes.classifier.deferred import DeferredResponse
 from proemlc_ros.nodes.classifier.topics import ClassifierTopics
 from proemlc_ros.nodes.ros_messages import RosMessages
+from proemlc_ros.records import ClientRequest, Learnt, ModelChange
 from proemlc_ros.srv import Annotate, LoadModel, Predict, RemoveLabel, RenameLabel, SaveModel
 
 

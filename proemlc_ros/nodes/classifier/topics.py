@@ -16,7 +16,6 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from std_msgs.msg import Float32MultiArray, Header
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.conversions import (
     ANNOTATION_TYPE,
     FEATURES_TYPE,
@@ -45,6 +44,7 @@ from proemlc_ros.nodes.classifier.vision_output import VisionOutput
 from proemlc_ros.nodes.log_lines import log_info
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.records import Event, Learnt, ModelChange, StampedVector
 from proemlc_ros.stamps import stamp_of
 
 # Every region of a picture is a prediction of its own, and all come at once.

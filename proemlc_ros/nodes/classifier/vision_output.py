@@ -10,7 +10,6 @@ from typing import Any
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from proemlc_ros.classifier.detections import HALF, DetectionCollector
-from proemlc_ros.classifier.records import LabelState, StampedVector
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.conversions import (
     DETECTIONS_TYPE,
@@ -21,6 +20,7 @@ from proemlc_ros.conversions import (
     vision_message,
 )
 from proemlc_ros.nodes.ros_messages import RosMessages, message_class
+from proemlc_ros.records import LabelState, StampedVector
 
 
 class VisionOutput:

@@ -11,13 +11,6 @@ from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.records import (
-    WHOLE,
-    Annotation,
-    EventKind,
-    Region,
-    StampedPrediction,
-)
 from proemlc_ros.conversions import (
     annotation_message,
     feature_vector_message,
@@ -36,6 +29,13 @@ from proemlc_ros.nodes.operator.review import OperatorReview
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.operator.actions import ActionResult
 from proemlc_ros.operator.classifier_view import ClassifierView
+from proemlc_ros.records import (
+    WHOLE,
+    Annotation,
+    EventKind,
+    Region,
+    StampedPrediction,
+)
 from proemlc_ros.srv import (
     Annotate,
     ControlSource,

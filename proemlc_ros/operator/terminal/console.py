@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from proemlc_ros.classifier.records import Annotation, Query, StampedPrediction
 from proemlc_ros.operator.actions import Actions, describe_annotation
 from proemlc_ros.operator.classifier_view import ClassifierView, ViewPart
 from proemlc_ros.operator.draft import AnnotationDraft
@@ -17,6 +16,7 @@ from proemlc_ros.operator.similar import near_duplicates
 from proemlc_ros.operator.terminal.commands import PROMPTS, CommandQueue
 from proemlc_ros.operator.terminal.taught import TaughtLists
 from proemlc_ros.operator.terminal.widgets import ENTER, ESCAPE, LabelPages, Prompt
+from proemlc_ros.records import Annotation, Query, StampedPrediction
 
 HELP = (
     'space  freeze what is shown, or back to live   label key  present, absent, no mark',

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 
-from proemlc_ros.classifier.records import StampedPrediction
 from proemlc_ros.operator.classifier_view import Connection
 from proemlc_ros.operator.questions import (
     doubtful_label,
@@ -25,6 +24,7 @@ from proemlc_ros.operator.terminal.text import (
     fit,
     printable,
 )
+from proemlc_ros.records import StampedPrediction
 
 # Lines beside the labels: status, stamp, predicted labels, gap; query, message, prompt.
 FRAME = 7

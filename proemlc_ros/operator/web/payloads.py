@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from proemlc_ros.classifier.records import Query, StampedPrediction
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.pictures import CameraPicture, PictureCache
 from proemlc_ros.operator.questions import doubtful_label, question, shares
 from proemlc_ros.operator.web.region_requests import region_content
+from proemlc_ros.records import Query, StampedPrediction
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 2_000_000_000

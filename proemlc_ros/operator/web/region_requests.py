@@ -8,11 +8,11 @@ import asyncio
 import math
 from typing import Any
 
-from proemlc_ros.classifier.records import WHOLE, Region, StampedPrediction
 from proemlc_ros.errors import OperatorRequestError
 from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.region_view import ANSWER_TIMEOUT, RegionView
 from proemlc_ros.operator.web.request_fields import Content, valid_text
+from proemlc_ros.records import WHOLE, Region, StampedPrediction
 
 NUMBERS = ('center_x', 'center_y', 'size_x', 'size_y')
 # Pixels; no picture is larger.

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
-from proemlc_ros.classifier.records import WHOLE, Annotation, Region
 from proemlc_ros.errors import OperatorRequestError, ProEMLCError
 from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.burst import NearCopies, burst_request
@@ -27,6 +26,7 @@ from proemlc_ros.operator.web.request_fields import (
     text,
 )
 from proemlc_ros.operator.web.review_requests import ReviewRequests, reply_of
+from proemlc_ros.records import WHOLE, Annotation, Region
 
 # Characters of an operator's name.
 MAX_NAME = 40

@@ -8,19 +8,18 @@ import random
 
 import numpy as np
 import pytest
-from durable_model_stand import MESSAGES, WIDTH
+from durable_model_stand import WIDTH
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.corrections.history import History
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, EventKind, Learnt
-from proemlc_ros.classifier.requests import ClientRequest
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, ClientRequest, EventKind, Learnt
 
 INPUTS = np.random.default_rng(5).normal(size=(20, WIDTH))
 NAMES = ['cup', 'plate', 'fork', 'knife', 'spoon']
@@ -60,7 +59,7 @@ class Bench:
             self.directory.close()
         self.directory = ModelDirectory(self.folder)
         self.durable = DurableModel(VersionedModel(self.new_learner()), self.new_learner,
-                                    self.directory, Journal(self.directory.journal, MESSAGES))
+                                    self.directory, Journal(self.directory.journal))
         self.report = resume(self.durable)
         return self.durable
 

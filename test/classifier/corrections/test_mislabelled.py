@@ -8,7 +8,7 @@ import numpy as np
 
 from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
-from proemlc_ros.classifier.records import Annotation, Learnt
+from proemlc_ros.records import Annotation, Learnt
 
 NAMES = ['cup', 'plate', 'fork', 'knife']
 COUNT = 400

@@ -6,7 +6,7 @@ import pytest
 
 from proemlc_ros.classifier.corrections.history import ModelStep
 from proemlc_ros.classifier.corrections.step_text import steps_text
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
+from proemlc_ros.records import Annotation, Event, EventKind
 
 CUP, PLATE = Annotation(1, ('cup',)), Annotation(2, ('plate', 'red'))
 REMOVED = Event(EventKind.REMOVE, label='cup')

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from durable_model_stand import MESSAGES
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, UndoError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt
 
 WIDTH = 16
 INPUTS = np.random.default_rng(3).integers(0, 4096, (20, WIDTH)).astype(float)
@@ -45,7 +44,7 @@ class Bench:
         directory = ModelDirectory(self.folder)
         self.durable = DurableModel(
             VersionedModel(self.new_learner()), self.new_learner, directory,
-            Journal(directory.journal, MESSAGES), on_warning=self.warnings.append)
+            Journal(directory.journal), on_warning=self.warnings.append)
         self.report = resume(self.durable)
         return self.durable
 

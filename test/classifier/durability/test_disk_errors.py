@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from durable_model_stand import Opened, make_annotation, scores_of, teach_some
 
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.durability.attachments import Attachments
-from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.attachments import Attachments
+from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.records import Learnt
 
 IO_ERROR = sqlite3.OperationalError('disk I/O error')
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from durable_model_stand import (
-    MESSAGES,
     PROBES,
     make_annotation,
     new_learner,
@@ -15,14 +14,14 @@ from durable_model_stand import (
     teach_some,
 )
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import begin, resume
-from proemlc_ros.classifier.records import Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import LabelRejectedError, UndoError, UnknownLabelError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Learnt
 
 
 def test_everything_is_there_after_a_crash_without_a_snapshot(opened):
@@ -64,7 +63,7 @@ def test_a_layer_that_waits_for_samples_survives_a_crash(tmp_path):
     def open_session() -> DurableModel:
         directory = ModelDirectory(tmp_path / 'model')
         durable = DurableModel(VersionedModel(radial()), radial, directory,
-                               Journal(directory.journal, MESSAGES))
+                               Journal(directory.journal))
         resume(durable)
         return durable
     durable = open_session()

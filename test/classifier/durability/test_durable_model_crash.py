@@ -13,8 +13,8 @@ import pytest
 from kill_harness import Say, open_durable, said_before_kill
 
 from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.records import Annotation, Learnt
 
 KILLS = 100
 WIDTH = 6

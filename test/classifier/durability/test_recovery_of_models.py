@@ -10,7 +10,6 @@ from contextlib import closing
 import numpy as np
 import pytest
 from durable_model_stand import (
-    MESSAGES,
     Opened,
     make_annotation,
     new_learner,
@@ -18,14 +17,14 @@ from durable_model_stand import (
     teach_some,
 )
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Event, EventKind, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Event, EventKind, Learnt
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_damaged_content_is_named(opened, folder):
 
 def limited(folder, **options):
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, MESSAGES, **options)
+    journal = Journal(directory.journal, **options)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     return durable, resume(durable)
 
@@ -194,7 +193,7 @@ def test_an_entry_that_cannot_be_read_is_named_and_passed_over(opened, folder):
     with closing(sqlite3.connect(folder / 'journal/journal_0.db3')) as database, database:
         # An event of a kind that a later version may know, with a proof that holds.
         data, = database.execute('SELECT data FROM messages WHERE id = ?', (number,)).fetchone()
-        from proemlc_ros.bags.journal.entry_proof import chain_of, digest_of
+        from proemlc_ros.journal.entry_proof import chain_of, digest_of
         changed = data[:17] + b'\x63' + data[18:] if data[17] == 1 else data
         row = database.execute('SELECT id, topic_id, timestamp FROM messages WHERE id = ?',
                                (number,)).fetchone()

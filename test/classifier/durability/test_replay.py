@@ -9,15 +9,14 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from durable_model_stand import MESSAGES
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.classifier.durability.model_directory import ModelDirectory
 from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.records import Annotation, Learnt
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Learnt
 
 WIDTH = 8
 INPUTS = np.random.default_rng(1).normal(size=(30, WIDTH))
@@ -50,7 +49,7 @@ class Bench:
         model = VersionedModel(self.new_learner(), undo_depth=100, window=self.window)
         model.threshold_offset = self.offset
         durable = DurableModel(model, self.new_learner, self.directory,
-                               Journal(self.directory.journal, MESSAGES))
+                               Journal(self.directory.journal))
         self.report = resume(durable)
         return durable
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process of a renewal, started by the node.
 
-    python -m proemlc_ros.bags.journal.renewal_process
+    python -m proemlc_ros.classifier.renewal.renewal_process
 
 It gets its task as one line on the standard input and answers with one line. When the input
 ends, the node is gone, and so is this process.
@@ -17,9 +17,9 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from proemlc_ros.bags.journal.reading import read_entries
 from proemlc_ros.classifier.renewal.task import RenewalTask, renew
 from proemlc_ros.errors import ProEMLCError
+from proemlc_ros.journal.reading import read_entries
 
 
 def main() -> int:

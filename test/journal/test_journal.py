@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.records import Annotation, Event, EventKind
 from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation, Event, EventKind
 
 MESSAGES = RosbagsMessages()
 
@@ -26,7 +26,7 @@ def make_annotation(number: int, width: int = 294) -> Annotation:
 
 
 def open_journal(folder: Path, **options) -> Journal:
-    return Journal(folder, MESSAGES, **options)
+    return Journal(folder, **options)
 
 
 def write(journal: Journal, count: int, width: int = 294) -> None:
@@ -150,7 +150,7 @@ def test_nothing_is_lost_when_the_last_bytes_are(tmp_path, cut):
 
 @pytest.mark.parametrize('width', [294, 3000])
 def test_what_a_deep_cut_leaves_is_recovered(tmp_path, width):
-    from proemlc_ros.bags.sqlite_file import SqliteFile
+    from proemlc_ros.journal.sqlite_file import SqliteFile
     journal = open_journal(tmp_path / 'journal')
     write(journal, 60, width)
     journal.close()

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from proemlc_ros.bags.entry_definitions import entry_definition
-from proemlc_ros.bags.journal.entries import ENTRY_TYPES
 from proemlc_ros.bags.message_types import definition_and_hash
+from proemlc_ros.journal.definitions import entry_definition
+from proemlc_ros.journal.entries import ENTRY_TYPES
 
 WITHOUT_ROSBAGS = """
 import sys
@@ -17,8 +17,8 @@ sys.modules['rosbags'] = None
 from pathlib import Path
 import proemlc_ros.nodes.classifier_node
 import proemlc_ros.nodes.feature_node
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.classifier.records import Event, EventKind
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Event, EventKind
 from proemlc_ros.nodes.ros_messages import RosMessages
 journal = Journal(Path(sys.argv[1]), RosMessages())
 print(journal.append([Event(EventKind.RESET)]))

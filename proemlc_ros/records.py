@@ -4,20 +4,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from enum import IntEnum
+from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.classifier.requests import ClientRequest, learnt_text
+from proemlc_ros.foreign_text import shown_names
 from proemlc_ros.regions import WHOLE as WHOLE
 from proemlc_ros.regions import Region as Region
 
 Vector = NDArray[np.float32]
 Kind = TypeVar('Kind')
 _NONE: NDArray[np.float32] = np.empty(0, np.float32)
+# How the journal's references to requests of clients begin.
+REQUEST_PREFIX = 'request:'
 
 
 def _by_identity(kind: type[Kind]) -> type[Kind]:
@@ -62,6 +66,60 @@ class StampedVector(NamedTuple):
     source_topic: str = ''
     region: Region = WHOLE
     region_count: int = 0
+
+
+class ClientRequest(NamedTuple):
+    """A request that may be repeated, and its answer once it has one.
+
+    Args:
+        id: chosen by the client.
+        content: digest of the annotation as it came.
+        message: of the answer.
+        version: of the label set, in the answer.
+    """
+
+    id: str
+    content: str
+    message: str = ''
+    version: int = 0
+
+    @classmethod
+    def of(cls, request_id: str, annotation: Annotation) -> ClientRequest:
+        """Return the request with this annotation."""
+        features = annotation.features
+        digest = blake2b(digest_size=16)
+        digest.update(json.dumps([
+            annotation.stamp, annotation.labels, annotation.absent, annotation.complete,
+            annotation.extractor, annotation.annotator,
+            *([annotation.region] if annotation.region.size_x else [])]).encode())
+        digest.update(b'' if features is None else features.tobytes())
+        return cls(request_id, digest.hexdigest())
+
+    def answered(self, labels: tuple[str, ...], introduced: tuple[str, ...],
+                 version: int) -> ClientRequest:
+        """Return the request with the answer that these labels were learnt."""
+        return self._replace(message=learnt_text(labels, introduced), version=version)
+
+    @property
+    def reference(self) -> str:
+        """What the journal keeps beside the annotation."""
+        return REQUEST_PREFIX + json.dumps(self._asdict())
+
+    @classmethod
+    def from_reference(cls, reference: str) -> ClientRequest | None:
+        """Return the request of a reference; None where it is none of this version."""
+        try:
+            fields = json.loads(reference.removeprefix(REQUEST_PREFIX))
+            return cls(str(fields['id']), str(fields['content']), str(fields['message']),
+                       int(fields['version']))
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+def learnt_text(labels: tuple[str, ...], introduced: tuple[str, ...]) -> str:
+    """Return the answer to an annotation that was learnt."""
+    text = f'learnt {shown_names(labels) or "an annotation without labels"}'
+    return f'{text}; new: {shown_names(introduced)}' if introduced else text
 
 
 @_by_identity

@@ -16,11 +16,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from proemlc_ros.bags.journal.entry_proof import Row, digest_of, records_of
-from proemlc_ros.bags.journal.file_opener import FileOpener, topics_in
-from proemlc_ros.bags.journal.journal_file import Pair
-from proemlc_ros.bags.metadata import BagTopic, FileSummary, write_metadata
-from proemlc_ros.bags.sqlite_file import SqliteFile
+from proemlc_ros.journal.entries import Pair
+from proemlc_ros.journal.entry_proof import Row, digest_of, records_of
+from proemlc_ros.journal.file_opener import FileOpener, topics_in
+from proemlc_ros.journal.metadata import BagTopic, FileSummary, write_metadata
+from proemlc_ros.journal.sqlite_file import SqliteFile
 
 
 class AppendableBag:
@@ -118,7 +118,7 @@ class AppendableBag:
         """Write messages in one transaction, and return their numbers; they are on the disk then.
 
         Args:
-            messages: index of the topic and CDR bytes of each.
+            messages: number of the topic and CDR bytes of each.
             now: nanoseconds since the epoch.
             references: kept with the messages, one each; None: empty ones.
 
@@ -132,8 +132,8 @@ class AppendableBag:
         if file.size() > self.max_file_bytes or self._outdated:
             file = self.begin_file()
         start = max(now, self._last_time + 1)
-        rows: list[Row] = [(self._last_id + 1 + offset, index + 1, start + offset, data)
-                           for offset, (index, data) in enumerate(messages)]
+        rows: list[Row] = [(self._last_id + 1 + offset, topic, start + offset, data)
+                           for offset, (topic, data) in enumerate(messages)]
         records = records_of(rows, references or [''] * len(rows), self._chain)
         try:
             file.append(rows, records)

@@ -14,9 +14,9 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
 
-from proemlc_ros.bags.journal.entry_proof import EntryRecord, Row, merged
-from proemlc_ros.bags.metadata import VERSION, BagTopic, FileSummary
 from proemlc_ros.files import sync_folder
+from proemlc_ros.journal.entry_proof import EntryRecord, Row, merged
+from proemlc_ros.journal.metadata import VERSION, BagTopic, FileSummary
 
 # Zeros kept behind the last page (sparse, so free). SQLite ignores them; a file whose last bytes
 # are lost, as cheap flash does on power failure, then loses none of its content.

@@ -15,11 +15,11 @@ from enum import Enum
 from hashlib import blake2b
 from typing import NamedTuple
 
-from proemlc_ros.classifier.durability.journal_protocol import LARGEST_NUMBER
-
 Row = tuple[int, int, int, bytes]
 """Number, topic number, timestamp in nanoseconds, CDR bytes."""
 
+# Number of an entry that no journal reaches: numbers above it are damaged, or made up.
+LARGEST_NUMBER = 2**53
 CHAIN_START = bytes(16)
 LOST_REFERENCE = 'lost'
 """Stands for the reference of an entry whose record is lost."""

@@ -10,13 +10,11 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from proemlc_ros.bags.journal.check import journal_files
-from proemlc_ros.bags.journal.entries import RECORD_TOPICS, EntryCodec, JournalEntry
-from proemlc_ros.bags.journal.entry_proof import digest_of
-from proemlc_ros.bags.journal.journal_file import Pair
-from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.bags.sqlite_file import SqliteFile
 from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.check import journal_files
+from proemlc_ros.journal.entries import RECORD_TOPICS, JournalEntry, Pair, decode
+from proemlc_ros.journal.entry_proof import digest_of
+from proemlc_ros.journal.sqlite_file import SqliteFile
 
 # Entries that are read under one lock of the file, for which the writer waits.
 _AT_ONCE = 200
@@ -28,12 +26,11 @@ def read_entries(folder: Path) -> Iterator[JournalEntry]:
     Raises:
         JournalError: it cannot be read.
     """
-    codec = EntryCodec(RosbagsMessages(), '')
     try:
         for path in journal_files(folder):
             if path.stat().st_size:
                 with closing(SqliteFile(path, read_only=True)) as file:
-                    yield from map(codec.decode, _pairs(file))
+                    yield from map(decode, _pairs(file))
     except (OSError, sqlite3.Error) as error:
         raise JournalError(f'cannot read the journal {folder}: {error}') from error
 

@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal.journal import Journal
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.classifier.records import WHOLE, Annotation, Event, EventKind, Region
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import WHOLE, Annotation, Event, EventKind, Region
 
 DATA = Path(__file__).parent / 'data' / 'earlier_model_directory'
 EXPECTED = json.loads((DATA / 'expected.json').read_text(encoding='utf-8'))
@@ -48,7 +47,7 @@ def resumed(folder):
         return ProEMLC(hidden_size=16, seed=3)
 
     directory = ModelDirectory(folder)
-    journal = Journal(directory.journal, RosbagsMessages())
+    journal = Journal(directory.journal)
     durable = DurableModel(VersionedModel(new_learner()), new_learner, directory, journal)
     report = resume(durable)
     assert (report.notes, report.rejected) == ([], 0)
@@ -70,7 +69,7 @@ def as_expected(entry):
 
 
 def test_the_journal_reads_entry_by_entry(folder):
-    journal = Journal(folder / 'journal', RosbagsMessages())
+    journal = Journal(folder / 'journal')
     assert journal.repairs == []
     assert [as_expected(entry) for entry in journal.entries()] == EXPECTED['entries']
     assert journal.last_number == EXPECTED['position']
@@ -115,12 +114,12 @@ def test_what_is_appended_begins_a_file_with_the_definitions_of_this_version(fol
     new = [Annotation(5, ('cup',), features=np.ones(3, np.float32), region=region),
            Event(EventKind.RELABEL, 6, sample=3, labels=('cup',), complete=False,
                  annotator='Ada')]
-    journal = Journal(folder / 'journal', RosbagsMessages())
+    journal = Journal(folder / 'journal')
     before = [path.name for path in sorted((folder / 'journal').glob('*.db3'))]
     assert journal.append(new) == [43, 44]
     journal.close()
 
-    journal = Journal(folder / 'journal', RosbagsMessages())
+    journal = Journal(folder / 'journal')
     assert journal.repairs == []
     *earlier, annotation, event = journal.entries()
     assert [as_expected(entry) for entry in earlier] == EXPECTED['entries']

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.bags.journal.check import (
+from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.check import (
     ATTACHMENTS,
     JOURNAL,
     DirectoryReport,
@@ -19,9 +20,8 @@ from proemlc_ros.bags.journal.check import (
     journal_of,
     readable,
 )
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.durability.settings_file import SETTINGS_FILE
-from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.settings_file import SETTINGS_FILE
+from proemlc_ros.journal.sqlite_file import SqliteFile
 
 _ATTEMPTS = 5
 

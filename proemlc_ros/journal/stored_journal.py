@@ -9,22 +9,21 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from proemlc_ros.bags.cdr import read_picture
-from proemlc_ros.bags.journal.check import JOURNAL, journal_files, readable
-from proemlc_ros.bags.journal.entries import (
+from proemlc_ros.cdr import read_picture
+from proemlc_ros.classifier.corrections.history import History, is_correction
+from proemlc_ros.errors import BagError
+from proemlc_ros.journal.check import JOURNAL, journal_files, readable
+from proemlc_ros.journal.entries import (
     EVENT_TOPIC,
     PICTURE_TOPIC,
     RECORD_TOPICS,
-    EntryCodec,
     JournalEntry,
+    Pair,
+    decode,
+    pictures_of,
 )
-from proemlc_ros.bags.journal.journal_file import Pair
-from proemlc_ros.bags.journal.pictures import pictures_of
-from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.corrections.history import History, is_correction
-from proemlc_ros.classifier.records import Annotation, Event, Picture
-from proemlc_ros.errors import BagError
+from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.records import Annotation, Event, Picture
 
 
 class StoredJournal:
@@ -36,7 +35,6 @@ class StoredJournal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._codec = EntryCodec(RosbagsMessages(), '/proemlc')
 
     @classmethod
     def of(cls, path: Path) -> StoredJournal | None:
@@ -53,7 +51,7 @@ class StoredJournal:
     def is_corrected(self) -> bool:
         """Tell whether an entry changes what an earlier one did, beside undoing the last one."""
         return any(isinstance(entry.record, Event) and is_correction(entry.record)
-                   for entry in map(self._codec.decode, self._pairs([EVENT_TOPIC])))
+                   for entry in map(decode, self._pairs([EVENT_TOPIC])))
 
     def has_pictures(self) -> bool:
         """Tell whether it has a picture."""
@@ -83,7 +81,7 @@ class StoredJournal:
                 yield annotation, read_picture(data)
 
     def _entries(self) -> Iterator[JournalEntry]:
-        return map(self._codec.decode, self._pairs(RECORD_TOPICS))
+        return map(decode, self._pairs(RECORD_TOPICS))
 
     def _pairs(self, topics: tuple[int, ...] | list[int]) -> Iterator[Pair]:
         try:

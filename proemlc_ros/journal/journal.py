@@ -17,31 +17,31 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from proemlc_ros.bags.cdr import read_picture
-from proemlc_ros.bags.journal.appendable_bag import AppendableBag
-from proemlc_ros.bags.journal.entries import (
+from proemlc_ros.cdr import read_picture
+from proemlc_ros.errors import JournalError
+from proemlc_ros.files import write_problem
+from proemlc_ros.journal.appendable_bag import AppendableBag
+from proemlc_ros.journal.attachments import Attachments, names_content
+from proemlc_ros.journal.entries import (
     ENTRY_TYPES,
     EVENT_TOPIC,
+    PICTURE_PREFIX,
     PICTURE_TOPIC,
     RECORD_TOPICS,
-    EntryCodec,
     JournalEntry,
     JournalRecord,
+    Pair,
+    are_current,
+    decode,
+    encode,
     is_valid_entry,
-)
-from proemlc_ros.bags.journal.journal_file import FileReport, Pair
-from proemlc_ros.bags.journal.pictures import (
-    PICTURE_PREFIX,
     late_reference,
-    picture_row,
+    new_topics,
     pictures_of,
     with_pictures,
 )
-from proemlc_ros.classifier.durability.attachments import Attachments, names_content
-from proemlc_ros.classifier.records import Picture
-from proemlc_ros.conversions import MessageFactory
-from proemlc_ros.errors import JournalError
-from proemlc_ros.files import write_problem
+from proemlc_ros.journal.journal_file import FileReport
+from proemlc_ros.records import Picture
 
 Result = TypeVar('Result')
 
@@ -58,7 +58,6 @@ class Journal:
 
     Args:
         folder: folder of the bag; made where it does not exist.
-        messages: makes and serializes messages.
         node_name: fully qualified; the topics are named after it.
         max_file_bytes: size of a file above which the next one is begun.
         max_bytes: size of the whole journal above which the oldest files go, 0 for no limit; what
@@ -70,14 +69,14 @@ class Journal:
         problem: why nothing can be written, in words; empty where it can.
     """
 
-    def __init__(self, folder: Path, messages: MessageFactory, node_name: str = '/proemlc',
+    def __init__(self, folder: Path, node_name: str = '/proemlc',
                  max_file_bytes: int = 64 * 1024 * 1024, max_bytes: int = 0,
                  clock: Callable[[], int] = time.time_ns) -> None:
         self.folder = folder
         self.max_bytes = max_bytes
         self.last_write: int | None = None
         self.problem = ''
-        self._codec = EntryCodec(messages, node_name)
+        self._node_name = node_name
         self._clock = clock
         self._lock = threading.Lock()
         # Several files, so that the oldest can go.
@@ -92,8 +91,8 @@ class Journal:
         return bag
 
     def _new_bag(self) -> AppendableBag:
-        return AppendableBag(self.folder, ENTRY_TYPES, self._codec.new_topics,
-                             self._codec.is_current, is_valid_entry, self._max_file_bytes)
+        return AppendableBag(self.folder, ENTRY_TYPES, lambda: new_topics(self._node_name),
+                             are_current, is_valid_entry, self._max_file_bytes)
 
     @property
     def last_number(self) -> int:
@@ -147,14 +146,13 @@ class Journal:
             JournalError: nothing was written, for instance because the disk is full; or it
                 cannot be told, and what was written is withdrawn before the next record.
         """
-        encoded = [self._codec.encode(record) for record in records]
-        rows, notes, places = with_pictures(encoded, references, pictures)
-        written = self._write(rows, notes)
+        everything, notes, places = with_pictures(records, references, pictures)
+        written = self._write(everything, notes)
         return [written[place] for place in places]
 
     def append_late_picture(self, number: int, picture: Picture) -> int:
         """Write the picture of an annotation that is there already; return its entry's number."""
-        written, = self._write([picture_row(picture)], [late_reference(number)])
+        written, = self._write([picture], [late_reference(number)])
         return written
 
     def pictures(self) -> dict[int, int]:
@@ -167,8 +165,9 @@ class Journal:
             pair = self._guarded('read', lambda: self._bag.entry(entry, [PICTURE_TOPIC]))
         return None if pair is None else read_picture(pair[0][3])
 
-    def _write(self, rows: Sequence[tuple[int, bytes]],
-               references: Sequence[str] | None) -> list[int]:
+    def _write(self, records: Sequence[JournalRecord | Picture],
+               references: Sequence[str]) -> list[int]:
+        rows = [*map(encode, records)]
         with self._lock:
             self._make_writable()
             now = self._clock()
@@ -205,7 +204,7 @@ class Journal:
                 pairs: list[Pair] = self._guarded('read', partial(list, some))
             if not pairs:
                 return
-            yield from map(self._codec.decode, pairs)
+            yield from map(decode, pairs)
             after = pairs[-1][0][0]
 
     def events(self, after: int = 0) -> Iterator[JournalEntry]:
@@ -213,14 +212,14 @@ class Journal:
         with self._lock:
             pairs = self._guarded('read', lambda: [
                 *self._bag.entries(after, [EVENT_TOPIC])])
-        return map(self._codec.decode, pairs)
+        return map(decode, pairs)
 
     def entry(self, number: int) -> JournalEntry | None:
         """Return one entry; None where it is gone."""
         with self._lock:
             pair = self._guarded('read', lambda: self._bag.entry(
                 number, RECORD_TOPICS))
-        return None if pair is None else self._codec.decode(pair)
+        return None if pair is None else decode(pair)
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
         """Return number and reference of the newest entries with such references, oldest first."""

@@ -10,20 +10,19 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
-from proemlc_ros.bags.journal.entry_proof import Judge, Row
-from proemlc_ros.bags.journal.journal_file import (
+from proemlc_ros.journal.entries import Pair, numbers_in_words
+from proemlc_ros.journal.entry_proof import Judge, Row
+from proemlc_ros.journal.journal_file import (
     FileReport,
-    Pair,
     Salvage,
     are_topics_of,
     open_examined,
     rebuild,
     salvage,
 )
-from proemlc_ros.bags.journal.rollback_file import set_stale_logs_aside
-from proemlc_ros.bags.metadata import BagTopic, FileSummary
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.durability.journal_protocol import numbers_in_words
+from proemlc_ros.journal.metadata import BagTopic, FileSummary
+from proemlc_ros.journal.rollback_file import set_stale_logs_aside
+from proemlc_ros.journal.sqlite_file import SqliteFile
 
 
 class FileOpener:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from proemlc_ros.bags.journal.entry_proof import EntryRecord, Row
+from proemlc_ros.journal.entry_proof import EntryRecord, Row
 
 _MAGIC = b'SQLite format 3\0'
 _LEAF = 13

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proemlc_ros import conversions
-from proemlc_ros.bags.cdr import is_whole, read_annotation, read_event, read_vector
 from proemlc_ros.bags.message_types import RosbagsMessages, read_any_version
-from proemlc_ros.classifier.records import (
+from proemlc_ros.cdr import is_whole, read_annotation, read_event, read_vector
+from proemlc_ros.records import (
     WHOLE,
     Annotation,
     Event,

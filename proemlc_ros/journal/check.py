@@ -17,15 +17,15 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proemlc_ros.bags.journal.entry_proof import Judge, Row
-from proemlc_ros.bags.journal.journal_file import FileReport, examine
-from proemlc_ros.bags.journal.rollback_file import has_stale_rollback
-from proemlc_ros.bags.sqlite_file import SqliteFile
-from proemlc_ros.classifier.durability.attachments import Attachments, names_content
 from proemlc_ros.classifier.durability.model_directory import OLDER_SNAPSHOT, SNAPSHOT
 from proemlc_ros.classifier.durability.snapshots import position_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, ModelDirectoryError, ModelFileError
+from proemlc_ros.journal.attachments import Attachments, names_content
+from proemlc_ros.journal.entry_proof import Judge, Row
+from proemlc_ros.journal.journal_file import FileReport, examine
+from proemlc_ros.journal.rollback_file import has_stale_rollback
+from proemlc_ros.journal.sqlite_file import SqliteFile
 
 JOURNAL = 'journal'
 ATTACHMENTS = 'attachments'

@@ -9,7 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proemlc_ros.bags.journal.entry_proof import (
+from proemlc_ros.journal.entries import Pair
+from proemlc_ros.journal.entry_proof import (
     EntryRecord,
     Judge,
     JudgedEntry,
@@ -18,14 +19,10 @@ from proemlc_ros.bags.journal.entry_proof import (
     digest_of,
     merged,
 )
-from proemlc_ros.bags.journal.page_scan import ScannedRow, scan
-from proemlc_ros.bags.journal.rollback_file import keep_aside
-from proemlc_ros.bags.metadata import BagTopic, FileSummary
-from proemlc_ros.bags.sqlite_file import SqliteFile, is_disk_error
-
-Pair = tuple[Row, EntryRecord | None]
-"""An entry with its record, None where an earlier version wrote it."""
-
+from proemlc_ros.journal.metadata import BagTopic, FileSummary
+from proemlc_ros.journal.page_scan import ScannedRow, scan
+from proemlc_ros.journal.rollback_file import keep_aside
+from proemlc_ros.journal.sqlite_file import SqliteFile, is_disk_error
 
 # Numbers begin with 1; others are damaged, and must be seen to be said.
 _BELOW_ALL = -2**63

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.journal.journal import Journal
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.records import Annotation
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.records import Annotation
 
 MESSAGES = RosbagsMessages()
 COUNT = 120
@@ -30,7 +30,7 @@ def make_annotation(number: int) -> Annotation:
 
 
 def write(folder: Path, start: int, stop: int, **options) -> None:
-    journal = Journal(folder, MESSAGES, **options)
+    journal = Journal(folder, **options)
     for first in range(start, stop + 1, 20):
         numbers = list(range(first, min(first + 20, stop + 1)))
         assert journal.append([make_annotation(number) for number in numbers]) == numbers
@@ -84,14 +84,14 @@ def content_bytes(file: Path) -> int:
 def test_a_changed_value_is_noticed_and_named(folder, file):
     place = file.read_bytes().index(np.full(WIDTH, 40, np.float32).tobytes())
     flip(file, place + 4, 3)
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == [n for n in range(1, COUNT + 1) if n != 40]
     assert lost(journal) == [40]
     assert 'entries 40 are lost' in journal.repairs[0]
     assert (folder / 'journal_0.db3.damaged').exists()
     # The gap stays known, the repair is not repeated.
     journal.close()
-    again = Journal(folder, MESSAGES)
+    again = Journal(folder)
     assert (lost(again), again.repairs) == ([40], [])
     assert again.append([make_annotation(121)]) == [121]
 
@@ -102,7 +102,7 @@ def test_random_bit_flips_change_nothing_in_silence(template, tmp_path):
     for trial in range(60):
         folder = shutil.copytree(template, tmp_path / str(trial) / 'journal')
         flip(folder / 'journal_0.db3', dice.randrange(size), dice.randrange(8))
-        journal = Journal(folder, MESSAGES)
+        journal = Journal(folder)
         found = stamps(journal)  # None of them is other than it was written.
         gone = set(range(1, COUNT + 1)).difference(found)
         assert gone <= {*lost(journal)} or journal.repairs, (trial, gone)
@@ -116,7 +116,7 @@ def test_all_entries_around_a_damaged_page_are_taken(folder, file):
                if np.full(WIDTH, number, np.float32).tobytes() in data[page:page + 4096]]
     data[page:page + 4096] = os.urandom(4096)
     file.write_bytes(data)
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert lost(journal) == on_page
     assert stamps(journal) == [n for n in range(1, COUNT + 1) if n not in on_page]
 
@@ -128,12 +128,12 @@ def test_entries_whose_records_are_lost_are_proven_by_the_chain(folder, file):
                          'WHERE id = 70')
         database.execute("UPDATE proemlc_entries SET chain = x'00' || substr(chain, 2) "
                          'WHERE id = 90')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == list(range(1, COUNT + 1))
     assert lost(journal) == []
     assert 'no entry is known to be lost' in journal.repairs[0]
     journal.close()
-    report, = Journal(folder, MESSAGES).reports
+    report, = Journal(folder).reports
     assert (report.proven, report.unprovable, report.healed) == (COUNT, 0, 0)
 
 
@@ -148,7 +148,7 @@ def test_the_journal_opens_whatever_is_damaged(folder, file, damage):
     elif damage == 'header':
         data[:100] = bytes(100)
     file.write_bytes(b'' if damage == 'empty' else b'x' * 9000 if damage == 'rubbish' else data)
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     expected = [] if damage in ('empty', 'rubbish') else list(range(1, COUNT + 1))
     assert stamps(journal) == expected
     assert 'was damaged' in journal.repairs[0]
@@ -159,7 +159,7 @@ def test_what_was_kept_aside_is_not_overwritten(folder, file):
     for number in (30, 50):
         place = file.read_bytes().index(np.full(WIDTH, number, np.float32).tobytes())
         flip(file, place, 0)
-        Journal(folder, MESSAGES).close()
+        Journal(folder).close()
     assert (folder / 'journal_0.db3.damaged').read_bytes() != (
         folder / 'journal_0.db3.damaged.2').read_bytes()
 
@@ -179,7 +179,7 @@ def test_a_stale_rollback_file_is_not_applied(folder, file):
     stale = stop_in_transaction(folder)
     write(folder, COUNT + 1, COUNT + 100)
     file.with_name('journal_0.db3-journal').write_bytes(stale)
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == list(range(1, COUNT + 101))
     assert 'journal_0.db3-journal.unused' in journal.repairs[0]
 
@@ -191,7 +191,7 @@ def test_a_rollback_file_that_belongs_to_the_file_is_applied(folder, file, tmp_p
         database.executemany('INSERT INTO messages VALUES (?, 1, 1, zeroblob(9000))',
                              [(number,) for number in range(1000, 1050)])
         killed = shutil.copytree(folder, tmp_path / 'killed/journal')
-    journal = Journal(killed, MESSAGES)
+    journal = Journal(killed)
     assert stamps(journal) == list(range(1, COUNT + 1))
     assert journal.repairs == []
 
@@ -202,7 +202,7 @@ def test_a_stale_write_ahead_log_is_not_applied(folder, file, tmp_path):
         database.execute('PRAGMA journal_mode = WAL')
         database.execute('DELETE FROM messages WHERE id > 10')
         shutil.copy(tmp_path / 'other.db3-wal', folder / 'journal_0.db3-wal')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == list(range(1, COUNT + 1))
     assert 'journal_0.db3-wal.unused' in journal.repairs[0]
 
@@ -210,7 +210,7 @@ def test_a_stale_write_ahead_log_is_not_applied(folder, file, tmp_path):
 def test_missing_replaced_and_repeated_entries_are_noticed(folder, file, tmp_path):
     with closing(sqlite3.connect(file)) as database, database:
         database.execute('DELETE FROM messages WHERE id IN (20, 21)')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert lost(journal) == [20, 21]
     journal.close()
     write(tmp_path / 'other/journal', 1, COUNT)  # The same content at other times.
@@ -219,10 +219,10 @@ def test_missing_replaced_and_repeated_entries_are_noticed(folder, file, tmp_pat
         for table in ('messages', 'proemlc_entries'):
             database.execute(f'DELETE FROM {table} WHERE id = 60')
             database.execute(f'INSERT INTO {table} SELECT * FROM other.{table} WHERE id = 60')
-    report, = Journal(folder, MESSAGES).reports
+    report, = Journal(folder).reports
     assert report.unlinked[0] == 60
     shutil.copy(file, folder / 'journal_1.db3')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == [n for n in range(1, COUNT + 1) if n not in (20, 21)]
     assert 'journal_1.db3 was damaged' in journal.repairs[-1]
 
@@ -232,7 +232,7 @@ def test_a_missing_file_leaves_a_gap_that_is_noticed(tmp_path):
     files = sorted((tmp_path / 'journal').glob('*.db3'), key=lambda path: path.stat().st_mtime)
     assert len(files) > 3
     files[1].unlink()
-    journal = Journal(tmp_path / 'journal', MESSAGES)
+    journal = Journal(tmp_path / 'journal')
     gap, = journal.missing()
     assert len(gap) > 20 and journal.missing(after=gap[-1]) == []
     assert [report.unlinked for report in journal.reports if report.unlinked] == []
@@ -248,7 +248,7 @@ def test_other_readers_do_not_see_the_records(folder, file):
 
 def test_entries_of_an_earlier_version_are_taken_and_counted(tmp_path):
     folder = shutil.copytree(EARLIER, tmp_path / 'journal')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert (journal.reports[0].unprovable, journal.reports[0].proven) == (42, 0)
     journal.append([make_annotation(43)])
     journal.close()
@@ -256,32 +256,32 @@ def test_entries_of_an_earlier_version_are_taken_and_counted(tmp_path):
     with closing(sqlite3.connect(folder / 'journal_1.db3')) as database, database:
         database.execute('INSERT INTO messages SELECT 44, topic_id, timestamp + 1, data '
                          'FROM messages WHERE id = 43')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert journal.repairs == []
     assert [(file.unprovable, file.proven) for file in journal.reports] == [(42, 0), (1, 1)]
     assert journal.append([make_annotation(45)]) == [45]
     journal.close()
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert [entry.number for entry in journal.entries()] == list(range(1, 46))
     assert [(file.unprovable, file.proven) for file in journal.reports] == [(42, 0), (0, 3)]
 
 
 def test_a_reference_is_kept_with_its_entry_and_known_when_lost(folder, file):
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     journal.append([make_annotation(121), make_annotation(122)], ['', 'entry:7'])
     journal.append([make_annotation(123)])
     journal.close()
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert [entry.reference for entry in journal.entries(120)] == ['', 'entry:7', '']
     journal.close()
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("UPDATE proemlc_entries SET reference = replace(reference, '7', '6')")
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert [entry.reference for entry in journal.entries(120)] == ['', 'lost', '']
     journal.close()
     with closing(sqlite3.connect(file)) as database, database:
         database.execute('DELETE FROM proemlc_entries WHERE id IN (121, 122)')
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert lost(journal) == []
     assert [entry.reference for entry in journal.entries(121)] == ['lost', '']
 
@@ -296,10 +296,10 @@ def test_a_damaged_number_or_time_is_named_and_the_rest_goes_on(
         if not proven:
             database.execute('DROP TABLE proemlc_entries')
         database.execute(f'UPDATE messages SET {column} = ? WHERE id = ?', (value, COUNT))
-    journal = Journal(folder, MESSAGES)
+    journal = Journal(folder)
     assert stamps(journal) == list(range(1, COUNT))
     assert journal.repairs
     number = COUNT + 1 if proven else COUNT  # Only the record tells that there was one more.
     assert journal.append([make_annotation(number)]) == [number]
     journal.close()
-    assert stamps(Journal(folder, MESSAGES)) == [*range(1, COUNT), number]
+    assert stamps(Journal(folder)) == [*range(1, COUNT), number]
