@@ -19,8 +19,7 @@ import proemlc_ros.nodes.classifier_node
 import proemlc_ros.nodes.feature_node
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Event, EventKind
-from proemlc_ros.nodes.ros_messages import RosMessages
-journal = Journal(Path(sys.argv[1]), RosMessages())
+journal = Journal(Path(sys.argv[1]))
 print(journal.append([Event(EventKind.RESET)]))
 journal.close()
 """
