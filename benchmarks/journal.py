@@ -53,9 +53,9 @@ def write(folder: Path, args: argparse.Namespace) -> None:
 
 def resume_from(folder: Path) -> None:
     """Resume a model from the journal alone."""
-    from proemlc_ros.classifier.durability.durable_model import DurableModel
-    from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-    from proemlc_ros.classifier.durability.resume import resume
+    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.model_directory import ModelDirectory
+    from proemlc_ros.classifier.resume import resume
     from proemlc_ros.classifier.versioned_model import VersionedModel
     from proemlc_ros.core import ProEMLC
     from proemlc_ros.journal.journal import Journal

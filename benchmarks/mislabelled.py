@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.classifier.corrections.corrections import Correction
-from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.experiments.datasets.mulan import find_dataset
@@ -75,8 +74,8 @@ def run(name: str, kind: str, seed: int, share: float, folder: Path) -> str:
     times = []
     for place in wrong:
         began = time.perf_counter()
-        durable.corrections.correct(Correction(
-            numbers[place], names_of(data.label_names, Y[place])))
+        durable.correct([Correction(
+            numbers[place], names_of(data.label_names, Y[place]))])
         times.append(time.perf_counter() - began)
     never = ProEMLC()
     never.learn(X, [names_of(data.label_names, row) for row in Y])

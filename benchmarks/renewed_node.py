@@ -27,11 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.renewal.policy import RenewalPolicy
-from proemlc_ros.classifier.renewal.swap import swap
-from proemlc_ros.classifier.renewal.task import RenewalTask, renew
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.renewal_task import RenewalTask, renew
+from proemlc_ros.classifier.renewals import RenewalPolicy, swap
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import f1_example, hamming_loss

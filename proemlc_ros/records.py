@@ -76,12 +76,14 @@ class ClientRequest(NamedTuple):
         content: digest of the annotation as it came.
         message: of the answer.
         version: of the label set, in the answer.
+        number: of the journal entry, once there is one.
     """
 
     id: str
     content: str
     message: str = ''
     version: int = 0
+    number: int = 0
 
     @classmethod
     def of(cls, request_id: str, annotation: Annotation) -> ClientRequest:
@@ -103,7 +105,9 @@ class ClientRequest(NamedTuple):
     @property
     def reference(self) -> str:
         """What the journal keeps beside the annotation."""
-        return REQUEST_PREFIX + json.dumps(self._asdict())
+        fields = self._asdict()
+        del fields['number']  # The entry has it.
+        return REQUEST_PREFIX + json.dumps(fields)
 
     @classmethod
     def from_reference(cls, reference: str) -> ClientRequest | None:

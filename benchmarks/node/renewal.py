@@ -15,8 +15,8 @@ from processes import Nodes
 from round_trips import percentile
 from std_srvs.srv import Trigger
 
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.journal.journal import Journal

@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
-from proemlc_ros.classifier.model_changes import ModelChanges
 from proemlc_ros.classifier.queries import QueryPolicy
-from proemlc_ros.classifier.renewal.background import Renewals
+from proemlc_ros.classifier.renewals import Renewals
 from proemlc_ros.classifier.requests import (
     LONGEST_ID,
     REMEMBERED,
@@ -34,11 +34,15 @@ from proemlc_ros.classifier.validation import (
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.errors import JournalError, ProEMLCError, cause_of
+from proemlc_ros.foreign_text import shown, shown_names
 from proemlc_ros.records import (
     REQUEST_PREFIX,
     Annotation,
     ClientRequest,
+    Event,
+    EventKind,
     Learnt,
+    ModelChange,
     Query,
     StampedVector,
 )
@@ -48,7 +52,7 @@ from proemlc_ros.regions import WHOLE
 _RETRY_PERIOD = 5.0
 
 
-class Classifier(ModelChanges):
+class Classifier:
     """A durable model with everything around it: rate limits, matching, queries, statistics.
 
     Vectors and annotations are handed in by any thread. Learning and writing snapshots happen in
@@ -182,6 +186,64 @@ class Classifier(ModelChanges):
             self.learning.put(pending, timeout)
         return future
 
+    # ----- other changes of the model, each behind what was asked before -----
+
+    def undo(self) -> Future[ModelChange]:
+        """Unlearn the last annotation."""
+        def act() -> ModelChange:
+            annotation = self.durable.undo()
+            labels = shown_names(annotation.labels) or 'an annotation without labels'
+            return ModelChange(f'undid {labels}', self._event(EventKind.UNDO))
+        return self.learning.call(act)
+
+    def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
+        """Give a label another name."""
+        def act() -> ModelChange:
+            event = self.durable.rename(label, new_label, annotator)
+            return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
+        return self.learning.call(act)
+
+    def remove(self, label: str, annotator: str = '') -> Future[ModelChange]:
+        """Forget a label."""
+        def act() -> ModelChange:
+            return ModelChange(f'removed {shown(label)}', self.durable.remove(label, annotator))
+        return self.learning.call(act)
+
+    def reset(self) -> Future[ModelChange]:
+        """Forget everything."""
+        def act() -> ModelChange:
+            kept = self.durable.reset()
+            self._model_replaced()
+            undo = f'; load {kept.name} to get it back' if kept is not None else ''
+            return ModelChange(f'forgot everything{undo}', self._event(EventKind.RESET))
+        return self.learning.call(act)
+
+    def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
+        """Replace the model by one of the model directory."""
+        def act() -> ModelChange:
+            path = self.durable.load(file_name, annotator)
+            self._model_replaced()
+            learner = self.durable.model.learner
+            return ModelChange(
+                f'loaded {path.name}: {len(learner.labels)} labels, {learner.samples} samples',
+                self._event(EventKind.LOAD, path.name))
+        return self.learning.call(act)
+
+    def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
+        """Write the model to a file of the model directory; keep_existing: only a new one."""
+        def act() -> ModelChange:
+            path: Path = self.durable.save(file_name, keep_existing)
+            # The name first: a terminal may have no room for the folder.
+            return ModelChange(f'wrote {path.name} to {path.parent}')
+        return self.learning.call(act)
+
+    def _event(self, kind: EventKind, file_name: str = '') -> Event:
+        """Return what the last entry of the journal says; to be called in the learning thread."""
+        return Event(kind, file_name=file_name, entry=self.durable.position)
+
+    def _model_replaced(self) -> None:
+        self.clear_buffer('model_replaced', 'the model was replaced')
+
     # ----- by the clock -----
 
     def run_periodic_work(self) -> None:
@@ -236,7 +298,7 @@ class Classifier(ModelChanges):
     def _restore_requests(self, on_error: Callable[[str], None]) -> None:
         try:
             self.requests.restore(self.durable.journal.references(REQUEST_PREFIX, REMEMBERED),
-                                  self.durable.not_learnt)
+                                  self.durable.table.rejected)
         except JournalError as error:
             on_error(f'earlier requests are not remembered: {error}')
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from proemlc_ros.records import WHOLE, Annotation, Picture, Region
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.durability.durable_model import DurableModel
+    from proemlc_ros.classifier.durable_model import DurableModel
 
 # Nanoseconds by which the stamps of a picture and of a feature vector made from it may differ.
 _TOLERANCE = 5_000_000

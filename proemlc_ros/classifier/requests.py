@@ -52,7 +52,7 @@ class RequestTable:
         for number, reference in references:
             request = ClientRequest.from_reference(reference)
             if request is not None and number not in except_for:
-                self._remember(request)
+                self._remember(request._replace(number=number))
 
     def claim(self, request: ClientRequest) -> Future[ClientRequest] | None:
         """Begin a request, or return the answer to the same one before.
@@ -83,7 +83,9 @@ class RequestTable:
     def settle(self, request: ClientRequest, learnt: Future[Learnt]) -> None:
         """End a request that was begun; whoever repeated it gets the same answer."""
         error = learnt.exception()
-        answered = None if error is not None else learnt.result().annotation.request
+        done = None if error is not None else learnt.result()
+        answered = (None if done is None or done.annotation.request is None
+                    else done.annotation.request._replace(number=done.number))
         with self._lock:
             _, answer = self._pending.pop(request.id)
             if answered is not None:

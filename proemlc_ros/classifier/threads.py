@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.matching import PendingAnnotation
 from proemlc_ros.errors import JournalError, ProEMLCError, RateExceededError
 from proemlc_ros.records import Learnt

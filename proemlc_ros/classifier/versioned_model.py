@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""A model with its label-set version, undo stack and rolling loss.
+"""A model with its label-set version and rolling loss.
 
 Nothing here depends on a clock or a disk: replaying a journal gives the model that wrote it.
 """
@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from proemlc_ros.classifier.following import accepted_labels, renewed_at_of
 from proemlc_ros.classifier.profiles import AUTOMATIC, is_automatic
-from proemlc_ros.classifier.undo import UndoEntry, UndoStack
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.errors import UndoError, UnlearnError
 from proemlc_ros.records import Annotation, LabelState, Vector
 
-# Relative error of the scores that an undo may leave; beyond it the model is built again.
-LARGEST_ERROR = 1e-9
 _NOVELTIES = 20
 
 
@@ -41,11 +35,11 @@ class VersionedPrediction(NamedTuple):
 
 
 class VersionedModel:
-    """A learner, the annotations that can be undone, and how well it did lately.
+    """A learner, the version of its label set, and how well it did lately.
 
     Args:
         learner: the Pro-EMLC model.
-        undo_depth: annotations that can be undone.
+        undo_depth: how far back the last annotations can be undone one by one.
         window: annotations over which the rolling Hamming loss looks back.
         fitted: returns the learner for a sample of an extractor, given the present one.
     """
@@ -58,7 +52,7 @@ class VersionedModel:
         # Added to the threshold that the learner has found: above 0 predicts fewer labels.
         self.threshold_offset = 0.0
         self.hamming = PrequentialMetrics(window)
-        self.undo_stack = UndoStack(undo_depth)
+        self.undo_depth = undo_depth
         self.window = window
         # Samples that the learner had when layer and settings were renewed last; 0: never.
         self.renewed_at = renewed_at_of(learner)
@@ -96,11 +90,10 @@ class VersionedModel:
         return LabelState(names, tuple(learner.counts[:size]), tuple(map(float, thresholds)),
                           learner.samples, version, decision.at_least, decision.rule)
 
-    def learn(self, number: int, annotation: Annotation) -> tuple[str, ...]:
+    def learn(self, annotation: Annotation) -> tuple[str, ...]:
         """Test, then train.
 
         Args:
-            number: of the journal entry.
             annotation: with its features; its names were accepted before and are not checked.
 
         Returns:
@@ -111,116 +104,41 @@ class VersionedModel:
         """
         if self.learner.extra.get(AUTOMATIC):
             self.learner = self.fitted(self.learner, annotation.extractor)
-        known = self.learner.labels
-        features = annotation.matched_features
-        found = self.learner.classify(features)
-        if self.threshold_offset:
-            found = found.with_offset(self.threshold_offset)
-        introduced = self.learner.learn(features, accepted_labels(annotation))
-        self.novelties.append(float(found.novelty))
-        self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
-            annotation.labels, annotation.absent, annotation.complete, known))
+        introduced = self.test_then_train(self.learner, annotation)
         self.extractor = self.extractor or annotation.extractor
-        self.undo_stack.push(UndoEntry(number, annotation, introduced))
         self._follow_labels()
         return introduced
 
-    def learn_block(self, numbers: Sequence[int], annotations: Sequence[Annotation]) -> None:
-        """Learn several annotations at once, as one after the other but for rounding.
-
-        What was predicted is not counted. The decision is fitted when it would have been.
-
-        Args:
-            numbers: of the journal entries.
-            annotations: with features of one width.
+    def test_then_train(self, learner: ProEMLC, annotation: Annotation) -> tuple[str, ...]:
+        """Let a learner predict a sample, then learn it; count how well it did.
 
         Raises:
-            ProEMLCError, ValueError: the learner rejects one of them and is as before.
+            ProEMLCError: the learner rejects it and is as before.
         """
-        if annotations:
-            self.learner = self.fitted(self.learner, annotations[0].extractor)
-        names = list(self.learner.labels)
-        known = set(names)
-        self.learner.test_then_train(
-            np.array([annotation.matched_features for annotation in annotations]),
-            [accepted_labels(annotation) for annotation in annotations])
-        with self._version_lock:
-            for number, annotation in zip(numbers, annotations, strict=True):
-                introduced = tuple(name for name in dict.fromkeys(annotation.named)
-                                   if name not in known)
-                known.update(introduced)
-                self._version += bool(introduced)
-                self.extractor = self.extractor or annotation.extractor
-                self.undo_stack.push(UndoEntry(number, annotation, introduced))
-            self._names = tuple(self.learner.labels)
+        known, features = learner.labels, annotation.matched_features
+        found = learner.classify(features)
+        if self.threshold_offset:
+            found = found.with_offset(self.threshold_offset)
+        introduced = learner.learn(features, accepted_labels(annotation))
+        self.novelties.append(float(found.novelty))
+        self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
+            annotation.labels, annotation.absent, annotation.complete, known))
+        return introduced
 
-    def unlearnt(self, exact: bool = True) -> ProEMLC:
-        """Return a learner that has not learnt the last annotation, nor its new labels.
+    def go_on_with(self, learner: ProEMLC, extractor: str) -> None:
+        """Go on with a learner of the same stream that was corrected; the rolling loss goes on.
 
         Args:
-            exact: whether no trace of it may be left; else rounding and the centres of the
-                hidden layer may keep some.
-
-        Raises:
-            UndoError: no annotation is left.
-            UnlearnError: it cannot be taken back without a trace.
-        """
-        if not len(self.undo_stack):
-            raise UndoError('no annotation is left that can be undone')
-        entry = self.undo_stack.last
-        learner = self.learner.copy()
-        if (exact and not learner.warming_up and not self.renewed_at
-                and learner.samples <= learner.options.warmup_samples):
-            raise UnlearnError('the hidden layer was drawn from samples that the last one is '
-                               'among')
-        learner.unlearn(entry.annotation.matched_features, accepted_labels(entry.annotation),
-                        tolerance=LARGEST_ERROR if exact else None)
-        for name in entry.introduced:
-            learner.remove_label(name)
-        return learner
-
-    def undo(self, learner: ProEMLC) -> Annotation:
-        """Go on with a learner that has not learnt the last annotation.
-
-        Returns:
-            The annotation.
-        """
-        entry = self.undo_stack.pop()
-        self.learner = learner
-        self._follow_labels()
-        return entry.annotation
-
-    def go_on_with(self, learner: ProEMLC, entries: Iterable[UndoEntry],
-                   extractor: str) -> None:
-        """Go on with a learner that was corrected.
-
-        Args:
-            learner: of the same stream; the rolling loss goes on.
-            entries: the annotations that can be undone, oldest first.
+            learner: has followed a change.
             extractor: of the features that it has learnt from.
         """
         self.extractor = extractor
-        self.undo_stack.clear()
-        for entry in entries:
-            self.undo_stack.push(entry)
+        self.renewed_at = renewed_at_of(learner)
         self.learner = learner
         self._follow_labels()
 
-    def rename(self, old: str, new: str) -> None:
-        """Give a label another name, which was accepted before."""
-        self.learner.rename_label(old, new, accepted=True)
-        self.undo_stack.rename(old, new)
-        self._follow_labels()
-
-    def remove(self, name: str) -> None:
-        """Forget a label."""
-        self.learner.remove_label(name)
-        self.undo_stack.remove(name)
-        self._follow_labels()
-
     def replace(self, learner: ProEMLC) -> None:
-        """Go on with another learner; undo stack and loss belong to the old one and go."""
-        self.undo_stack.clear()
+        """Go on with another learner; the rolling loss belongs to the old one and goes."""
         self.hamming = PrequentialMetrics(self.window)
         self.extractor = extractor_of(learner)
         self.renewed_at = renewed_at_of(learner)
@@ -237,18 +155,12 @@ class VersionedModel:
     def to_extra(self) -> dict[str, Any]:
         """Return what a snapshot keeps beside the learner, as plain values."""
         return {'extractor': self.extractor, 'label_set_version': self._follow_labels(),
-                'lessons': self.undo_stack.to_json(), 'automatic': is_automatic(self.learner),
-                'renewed_at': self.renewed_at}
+                'automatic': is_automatic(self.learner), 'renewed_at': self.renewed_at}
 
     def raise_version(self, at_least: int) -> None:
         """Go on counting versions where an earlier run stopped."""
         with self._version_lock:
             self._version = max(self._version, at_least)
-
-    def count_version(self) -> None:
-        """Count a change of the label set that was taken back again."""
-        with self._version_lock:
-            self._version += 1
 
     def _follow_labels(self) -> int:
         # Whoever sees changed labels first raises the version: the learning thread, or a
@@ -261,17 +173,6 @@ class VersionedModel:
             return self._version
 
 
-def accepted_labels(annotation: Annotation) -> SampleLabels:
-    """Return the labels of an accepted annotation, for the learner to take as they are."""
-    return SampleLabels(annotation.labels, annotation.absent, annotation.complete)
-
-
 def extractor_of(learner: ProEMLC) -> str:
     """Return the extractor that a learner has learnt from; empty where not known."""
     return str(learner.extra.get('extractor', ''))
-
-
-def renewed_at_of(learner: ProEMLC) -> int:
-    """Return how many samples a learner had when it was renewed last; 0: never, or not known."""
-    samples = learner.extra.get('renewed_at', 0)
-    return samples if type(samples) is int and samples > 0 else 0

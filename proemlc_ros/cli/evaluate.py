@@ -28,7 +28,7 @@ from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.journal_settings import common_settings
+from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 from proemlc_ros.evaluation.results import (
     METRICS,

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.durability.resume import resume
-from proemlc_ros.classifier.durability.snapshots import position_of
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC

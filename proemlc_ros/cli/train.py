@@ -23,7 +23,7 @@ from proemlc_ros.errors import ParameterError
 from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.journal_settings import common_settings
+from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.training import train
 
 # Default number of processes of a Dask cluster on this machine.

@@ -178,6 +178,12 @@ class ProEMLC(ModelReader):
 
     # ----- labels -----
 
+    def add_labels(self, names: Iterable[str]) -> None:
+        """Make labels known that no sample has shown; names: accepted before, those known stay."""
+        with self._lock:
+            for name in names:
+                self._state.add_label(name)
+
     def rename_label(self, name: str, new_name: str, accepted: bool = False) -> None:
         """Give a label another name; what was learnt of it stays.
 

@@ -184,13 +184,7 @@ class AnnotationStream:
     def _follow(self, event: Event) -> list[PendingAnnotation]:
         """Know what the model knows after an event; return the annotations that it rejects."""
         self.matcher.objects.clear()
-        known = self.expected.known
-        if event.kind is EventKind.RENAME and event.label in known:
-            del known[event.label]
-            known[event.new_label] = None
-        elif event.kind is EventKind.REMOVE:
-            known.pop(event.label, None)
-        elif event.kind is EventKind.RESET:
+        if event.kind is EventKind.RESET:
             self.expected = ExpectedInput()
             return self.matcher.clear('model_replaced', 'the model was replaced')
         return []

@@ -28,7 +28,7 @@ from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
 from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers, SharedRows
-from proemlc_ros.evaluation.journal_samples import counts_as_it_stands, samples_in_force
+from proemlc_ros.evaluation.taught_samples import TaughtSamples
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -72,10 +72,12 @@ class BagSet:
                 total += find_sources(bag, self.topics).count
         return total
 
-    def steps(self, path: Path, stream: AnnotationStream, needs_annotations: bool) -> BagSteps:
+    def steps(self, path: Path, stream: AnnotationStream, needs_annotations: bool = False,
+              as_it_stands: bool = False) -> BagSteps:
         """Return the steps of one of the bags; see `BagSteps`."""
         long = self.parallel and _size(path) >= _LONG and (os.cpu_count() or 1) > 1
-        return (ParallelBagSteps if long else BagSteps)(self, path, stream, needs_annotations)
+        return (ParallelBagSteps if long else BagSteps)(
+            self, path, stream, needs_annotations, as_it_stands)
 
 
 @dataclass
@@ -87,10 +89,11 @@ class BagSteps:
         path: The bag.
         stream: Turns its messages into steps.
         needs_annotations: Whether it is useless without annotations.
-        as_it_stands: Whether only the samples in force are wanted, without how they came to be;
-            where the bag does not tell these, it makes no difference.
+        as_it_stands: Whether only the samples in force at the end are wanted, not those before a
+            reset.
         start: Beginning of the bag in nanoseconds, once it is open.
         notes: Defects of the bag, at the end.
+        labels: Of the samples in force, in their order, at the end; empty: not told.
         hidden: Hidden rows of the step that was yielded last, until the next one; None: not
             worked out.
 
@@ -104,6 +107,7 @@ class BagSteps:
     start: int = 0
     notes: list[str] = field(default_factory=list)
     hidden: HiddenRows | None = None
+    labels: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
         """Yield the steps.
@@ -119,11 +123,13 @@ class BagSteps:
                     f'{bag.path}: no annotations to compare predictions with; add some with '
                     '"proemlc bag annotate", or write the predictions with --predictions FILE')
             counter = _MessageCounter()
-            if counts_as_it_stands(bag, self.bags.topics, self.as_it_stands):
-                for step in self.stream.steps(counter.counted(
-                        samples_in_force(
-                            bag, self.bags.topics, self.notes, self.stream.rejects))):
+            taught = TaughtSamples.of(bag, self.bags.topics, self.as_it_stands)
+            if taught is not None:
+                for step in self.stream.steps(counter.counted(taught.records())):
                     yield step, counter.take()
+                self.labels = tuple(taught.table.state.labels)
+                self.notes = taught.notes
+                self.stream.rejects.update(taught.rejects)
                 return
             sources = find_sources(bag, self.bags.topics)
             for step in self.stream.steps(counter.counted(sources.stream(bag))):
@@ -152,7 +158,8 @@ class ParallelBagSteps(BagSteps):
         offered, offers = context.Pipe(duplex=False)
         with suppress(OSError, AttributeError):  # Linux only, and it may reject the size.
             fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
-        steps = BagSteps(self.bags, self.path, self.stream, self.needs_annotations)
+        steps = BagSteps(self.bags, self.path, self.stream, self.needs_annotations,
+                         self.as_it_stands)
         shared = SharedRows()
         reader = context.Process(
             target=_send_steps, args=(sender, offered, shared, steps), daemon=True)
@@ -164,7 +171,7 @@ class ParallelBagSteps(BagSteps):
             while not isinstance(item := self._receive(receiver), BagSteps):
                 step, messages, _ = item
                 yield step, messages
-            self.start, self.notes = item.start, item.notes
+            self.start, self.notes, self.labels = item.start, item.notes, item.labels
             self.stream.take_over(item.stream)
         finally:
             receiver.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.versioned_model import accepted_labels
+from proemlc_ros.classifier.following import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.selection import Selection

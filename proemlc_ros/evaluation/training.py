@@ -15,10 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.classifier.profiles import LearnerFactory
-from proemlc_ros.conversions import EVENT_TYPE
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.fleet.merging import learnt_sums
 from proemlc_ros.core.fleet.sums import PartialSums
@@ -26,8 +23,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
-from proemlc_ros.evaluation.journal_samples import counts_as_it_stands
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.evaluation.taught_samples import journal_model
 
 
 @dataclass
@@ -101,32 +97,43 @@ def train(
 def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     """Return an empty model whose hidden layer is fixed, by the first samples where it needs them.
 
-    What the settings leave open follows the features of the first bag, as in the node.
+    What the settings leave open follows the features of the first bag, as in the node. A journal
+    whose model was renewed has its layer.
 
     Raises:
         BagError: There is nothing to learn from.
 
     """
+    renewed = journal_model(bags.paths[0])
+    if renewed is not None and renewed.options.as_dict() == settings:
+        return renewed
+    model = _first_learnt(bags, settings)
+    if model.warming_up:
+        model.fix_layer()
+    return model.empty_copy()
+
+
+def _first_learnt(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
+    """Return a model that has learnt samples until its layer is fixed, or all of them."""
     factory = LearnerFactory(settings)
     model = factory()
     for path in bags.paths:
         # For the first samples alone, a second process is not worth its start.
-        for block in _steps(replace(bags, parallel=False), path, model).annotation_blocks():
+        steps = _steps(replace(bags, parallel=False), path, model)
+        for block in steps.annotation_blocks():
             model = factory.fitted(model, block.extractor)
             model.learn(block.rows, **block.learner_arguments())
+            model.extra['extractor'] = steps.stream.expected.extractor
             if not model.warming_up:
-                return model.empty_copy()
+                return model
     if not model.samples:
         raise BagError('the bags have no annotations that can be learnt; '
                        'see "proemlc evaluate" for the reasons')
-    model.fix_layer()
-    return model.empty_copy()
+    return model
 
 
 def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
-    """Add up the samples of one bag.
-
-    A journal with events (undo, rename, …) is played as it happened.
+    """Add up the samples of one bag that are in force.
 
     Args:
         model: Empty, with the hidden layer to use.
@@ -134,9 +141,6 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
         path: The bag.
 
     """
-    with bags.open(path) as bag:
-        if bag.of_type(EVENT_TYPE) and not counts_as_it_stands(bag, bags.topics):
-            return _sums_of_journal(model, bags, bag)
     steps = _steps(bags, path, model)
     sums = model.partial_sums()
     for block in steps.annotation_blocks():
@@ -144,13 +148,5 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
     return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
 
-def _sums_of_journal(model: ProEMLC, bags: BagSet, bag: BagReader) -> BagSums:
-    evaluation = PrequentialEvaluation(model.copy(), True, bags.rules)
-    evaluation.play(find_sources(bag, bags.topics).stream(bag))
-    return BagSums(learnt_sums(evaluation.model), evaluation.rejects,
-                   evaluation.stream.expected.extractor,
-                   [f'{bag.path.name}: {note}' for note in bag.notes])
-
-
 def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:
-    return bags.steps(path, AnnotationStream(bags.rules, model), needs_annotations=False)
+    return bags.steps(path, AnnotationStream(bags.rules, model), as_it_stands=True)

@@ -101,6 +101,10 @@ class AppendableBag:
         """Number of the last message; 0 without any."""
         return self._last_id
 
+    def time_of(self, before_last: int) -> int:
+        """Return the time of one of the messages that were appended together last."""
+        return self._last_time - before_last
+
     @property
     def in_doubt(self) -> bool:
         """Whether it is not known what the last append has written."""

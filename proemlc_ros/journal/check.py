@@ -17,8 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proemlc_ros.classifier.durability.model_directory import OLDER_SNAPSHOT, SNAPSHOT
-from proemlc_ros.classifier.durability.snapshots import position_of
+from proemlc_ros.classifier.model_directory import OLDER_SNAPSHOT, SNAPSHOT
+from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, ModelDirectoryError, ModelFileError
 from proemlc_ros.journal.attachments import Attachments, names_content

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -47,6 +47,7 @@ Result = TypeVar('Result')
 
 _ROWS_AT_ONCE = 1000
 _ALL = 2**40
+_FEW = 32
 
 
 class Journal:
@@ -146,9 +147,15 @@ class Journal:
             JournalError: nothing was written, for instance because the disk is full; or it
                 cannot be told, and what was written is withdrawn before the next record.
         """
+        return [entry.number for entry in self.write(records, references, pictures)]
+
+    def write(self, records: Sequence[JournalRecord], references: Sequence[str] | None = None,
+              pictures: Sequence[Picture | None] | None = None) -> list[JournalEntry]:
+        """Do the same; return the entries as they would be read."""
         everything, notes, places = with_pictures(records, references, pictures)
         written = self._write(everything, notes)
-        return [written[place] for place in places]
+        return [JournalEntry(written[place], record, notes[place], time=self._bag.time_of(
+            len(written) - 1 - place)) for record, place in zip(records, places, strict=True)]
 
     def append_late_picture(self, number: int, picture: Picture) -> int:
         """Write the picture of an annotation that is there already; return its entry's number."""
@@ -213,6 +220,28 @@ class Journal:
             pairs = self._guarded('read', lambda: [
                 *self._bag.entries(after, [EVENT_TOPIC])])
         return map(decode, pairs)
+
+    def select(self, numbers: Iterable[int]) -> Iterator[JournalEntry]:
+        """Yield the annotations and events with some numbers, in order; those gone are left out.
+
+        Of many, all between the first and the last are read.
+        """
+        wanted = sorted({*numbers})
+        if len(wanted) <= _FEW:
+            yield from (entry for entry in map(self.entry, wanted) if entry is not None)
+            return
+        chosen = {*wanted}
+        for entry in self.entries(wanted[0] - 1):
+            if entry.number in chosen:
+                yield entry
+            if entry.number >= wanted[-1]:
+                return
+
+    def chain(self, number: int) -> bytes | None:
+        """Return the value of the digest chain behind an entry; None where it is not known."""
+        with self._lock:
+            pair = self._guarded('read', lambda: self._bag.entry(number))
+        return None if pair is None or pair[1] is None else pair[1].chain
 
     def entry(self, number: int) -> JournalEntry | None:
         """Return one entry; None where it is gone."""

@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from proemlc_ros.cdr import read_picture
-from proemlc_ros.classifier.corrections.history import History, is_correction
 from proemlc_ros.errors import BagError
 from proemlc_ros.journal.check import JOURNAL, journal_files, readable
 from proemlc_ros.journal.entries import (
@@ -23,6 +22,7 @@ from proemlc_ros.journal.entries import (
     pictures_of,
 )
 from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.journal.table import History, is_correction
 from proemlc_ros.records import Annotation, Event, Picture
 
 

@@ -17,7 +17,7 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durability.resume import ResumeReport
+from proemlc_ros.classifier.resume import ResumeReport
 from proemlc_ros.errors import ProEMLCError, text_of
 from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.nodes import process

@@ -128,7 +128,7 @@ class TeachingPlayer:
                             request_id=f'{self._id}:{self._annotations}')
         if answer is None:
             return 0
-        return int(answer.entry) or self._last_step()  # It is not said again to a repetition.
+        return int(answer.entry)
 
     def _correct(self, event: Event) -> int:
         """Carry out an event that refers to another entry."""

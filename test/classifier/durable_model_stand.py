@@ -7,14 +7,14 @@ from __future__ import annotations
 import numpy as np
 
 from proemlc_ros.bags.message_types import RosbagsMessages
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.durability.resume import resume
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, Learnt
+from proemlc_ros.records import Annotation, EventKind, Learnt
 
 MESSAGES = RosbagsMessages()
 WIDTH = 12
@@ -43,6 +43,16 @@ class Opened:
     def drop(self):
         """Let go without any farewell, as a crash does."""
         self.directory.close()
+
+
+def undo(durable, numbers=(), annotator='', mine=False):
+    """Undo steps, the next one where none is named, and return them."""
+    return [step for step, _ in durable.turn(EventKind.UNDO, numbers, annotator, mine)]
+
+
+def redo(durable, numbers=(), annotator='', mine=False):
+    """Redo steps, likewise."""
+    return [step for step, _ in durable.turn(EventKind.REDO, numbers, annotator, mine)]
 
 
 def scores_of(durable) -> np.ndarray:

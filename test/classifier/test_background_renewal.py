@@ -11,9 +11,9 @@ import pytest
 from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.renewal.policy import RenewalPolicy
-from proemlc_ros.classifier.renewal.swap import RenewedModel
-from proemlc_ros.classifier.renewal.task import RenewalTask, renew
+from proemlc_ros.classifier.durable_model import Correction
+from proemlc_ros.classifier.renewal_task import RenewalTask, renew
+from proemlc_ros.classifier.renewals import RenewalPolicy, RenewedModel
 from proemlc_ros.errors import OutdatedRenewalError, RenewalError
 from proemlc_ros.journal.reading import read_entries
 from proemlc_ros.records import Annotation, EventKind, Learnt
@@ -43,7 +43,7 @@ def task_for(durable, folder) -> RenewalTask:
     running = folder / 'running.npz'
     durable.model.learner.save(running, {})
     return RenewalTask(str(durable.directory.journal), str(running), str(folder / 'renewed.npz'),
-                       durable.position, tuple(durable.not_learnt), most=100)
+                       durable.position, tuple(durable.table.rejected), most=100)
 
 
 def renew_once(durable, folder, meanwhile=lambda: None, at_last=lambda: None) -> None:
@@ -80,7 +80,7 @@ def test_a_renewed_model_goes_on_as_if_nothing_had_happened(opened, tmp_path):
     assert learner.samples == 100
     assert (durable.model.version, learner.labels) == (version, labels)
     assert np.abs(scores_of(durable) - layer).max() > 1e-3
-    assert len(durable.model.undo_stack) == 100
+    assert len(durable.table.samples) == 100
     # As if all hundred samples had been learnt with the new layer in one go.
     fresh = learner.empty_copy()
     said = [annotation_of(number) for number in range(100)]
@@ -154,22 +154,50 @@ def test_other_changes_meanwhile_are_not_overwritten(opened, tmp_path):
     durable = opened.durable
     teach(durable, 0, 60)
     before = durable.model.learner
+    def begin_again():
+        durable.reset()
+        teach(durable, 0, 58)
     with pytest.raises(OutdatedRenewalError):
-        renew_once(durable, tmp_path, durable.undo)
+        renew_once(durable, tmp_path, begin_again)
     with pytest.raises(OutdatedRenewalError):
-        renew_once(durable, tmp_path, at_last=durable.undo)
+        renew_once(durable, tmp_path, at_last=begin_again)
     assert durable.model.learner.options == before.options
     assert durable.model.learner.samples == 58
+
+
+def test_corrections_meanwhile_are_followed(opened, tmp_path):
+    durable = opened.durable
+    teach(durable, 0, 60)
+    first = next(iter(durable.table.samples))
+
+    def correct():
+        durable.undo()
+        durable.correct([Correction(first, ('spoon',)), Correction(first + 1, delete=True)])
+    renew_once(durable, tmp_path, correct, at_last=durable.undo)
+    learner = durable.model.learner
+    assert durable.model.renewed_at and learner.samples == 57
+    fresh = learner.empty_copy()
+    for number, values in durable.features(durable.table.samples):
+        fresh.learn(values, durable.table.samples[number].labels)
+    columns = [fresh.labels.index(name) for name in learner.labels]
+    np.testing.assert_allclose(learner.scores(PROBES), fresh.scores(PROBES)[:, columns],
+                               atol=1e-9)
 
 
 def test_samples_that_are_not_in_the_journal_are_said(opened, tmp_path):
     durable = opened.durable
     teach(durable, 0, 40)
-    durable.save('kitchen')
+    durable.model.learner.save(tmp_path / 'model/kitchen.npz')  # As another robot's file.
     durable.load('kitchen')
     teach(durable, 40, 60)
-    with pytest.raises(RenewalError, match='samples are not in the journal'):
-        renew_once(durable, tmp_path)
+    errors: list[str] = []
+    classifier = Classifier(durable, on_error=errors.append)
+    with pytest.raises(RenewalError, match=r'began with kitchen.npz, whose samples are not'):
+        classifier.renewals.request().result(DEADLINE)
+    classifier.renewals.policy.mode = 'automatic'
+    classifier.renewals.consider()
+    classifier.close()
+    assert not errors
 
 
 def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
@@ -214,21 +242,22 @@ def test_in_the_background_and_on_demand(tmp_path):
 
 
 class OvertakenProcess:
-    """Renews in this process, and every time somebody undoes an annotation meanwhile."""
+    """Renews in this process, and every time somebody begins again meanwhile."""
 
     def __init__(self, durable):
         self.durable = durable
 
     def run(self, task):
         result = renew(task, lambda: read_entries(self.durable.directory.journal))
-        self.durable.undo()
+        self.durable.reset()
+        teach(self.durable, 0, 60)
         return result
 
     def stop(self):
         pass
 
 
-def test_a_renewal_overtaken_by_undos_is_no_failure(tmp_path):
+def test_a_renewal_overtaken_by_resets_is_no_failure(tmp_path):
     opened = Opened(tmp_path / 'model')
     errors: list[str] = []
     said: list[str] = []
@@ -239,8 +268,8 @@ def test_a_renewal_overtaken_by_undos_is_no_failure(tmp_path):
     teach(opened.durable, 0, 60)
     with pytest.raises(RenewalError, match='given up'):
         renewals.request().result(DEADLINE)
-    assert opened.durable.model.learner.samples == 57
-    assert len(said) == 1 and 'UNDO' in said[0] and 'due at 72 samples' in said[0]
+    assert opened.durable.model.learner.samples == 60
+    assert len(said) == 1 and 'another base' in said[0] and 'due at 76 samples' in said[0]
     assert not errors
     classifier.close()
 

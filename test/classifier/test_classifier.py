@@ -13,8 +13,8 @@ from ros_process import DEADLINE
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -179,12 +179,12 @@ def test_a_full_queue_rejects_and_a_jump_clears(classifier):
 def test_annotations_that_wait_share_one_transaction(classifier, monkeypatch):
     classifier.keep(vector(1))
     sizes = []
-    append = classifier.durable.journal.append
+    write = classifier.durable.journal.write
 
     def counted(records, *rest):
         sizes.append(len(records))
-        return append(records, *rest)
-    monkeypatch.setattr(classifier.durable.journal, 'append', counted)
+        return write(records, *rest)
+    monkeypatch.setattr(classifier.durable.journal, 'write', counted)
     gate = hold(classifier)
     futures = [annotate(classifier, f'label {number}') for number in range(4)]
     gate.set()
@@ -198,7 +198,7 @@ def test_a_journal_that_fails_rejects_and_nothing_is_learnt(classifier, monkeypa
     def full(*_):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
-        patch.setattr(classifier.durable.journal, 'append', full)
+        patch.setattr(classifier.durable.journal, 'write', full)
         assert isinstance(error_of(annotate(classifier, 'cup')), JournalError)
     assert classifier.durable.model.learner.labels == []
     assert annotate(classifier, 'cup').result(timeout=DEADLINE)

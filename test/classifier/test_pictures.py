@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from durable_model_stand import MESSAGES, make_annotation, scores_of
 
-from proemlc_ros.classifier.corrections.gallery import Gallery, SampleOrder, SampleQuery
+from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.pictures import PictureBuffer, keep_late_picture
 from proemlc_ros.errors import SampleError
 from proemlc_ros.journal.check import check_directory

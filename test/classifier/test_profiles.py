@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.profiles import PROFILES, LearnerFactory, profile_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
@@ -88,7 +89,8 @@ def test_learning_again_settles_alike(open_in):
     learnt = durable.learn([annotation(1, DEEP), annotation(2, DEEP, 'robot'),
                             annotation(3, DEEP, 'fork')])
     settled = durable.model.learner.options
-    again = durable.corrections.without(learnt[0].number)
+    durable.correct([Correction(learnt[0].number, delete=True)])
+    again = durable.model.learner
     assert again.options == settled and again.samples == 2
     classifier.close()
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from proemlc_ros.classifier.renewal import process
+from proemlc_ros.classifier import renewals as process
 
 
 def test_it_shares_the_session_of_the_node():
@@ -25,7 +25,7 @@ def test_it_shares_the_session_of_the_node():
 
 @pytest.mark.skipif(not hasattr(os, 'SCHED_IDLE'), reason='only Linux knows SCHED_IDLE')
 def test_it_runs_only_where_nothing_else_wants_to():
-    code = ('import os\nfrom proemlc_ros.classifier.renewal.renewal_process import _step_back\n'
+    code = ('import os\nfrom proemlc_ros.classifier.renewal_task import _step_back\n'
             '_step_back(19)\nprint(os.nice(0), os.sched_getscheduler(0) == os.SCHED_IDLE)')
     answer = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                             check=True)

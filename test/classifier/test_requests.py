@@ -12,10 +12,10 @@ from ros_process import DEADLINE
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.durability.resume import resume
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.requests import RequestTable
+from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, TextRejectedError, cause_of
@@ -67,6 +67,19 @@ def runs(tmp_path):
 def answer(classifier, item, request_id):
     learnt = classifier.annotate_once(item, request_id).result(DEADLINE)
     return learnt.message, learnt.version
+
+
+@pytest.mark.parametrize('crash', [False, True])
+def test_a_repeated_request_gets_the_entry_of_the_first(runs, crash):
+    classifier = runs.start()
+    classifier.annotate(annotation(1, 'box')).result(DEADLINE)
+    first = classifier.annotate_once(annotation(2, 'cup'), 'a').result(DEADLINE)
+    classifier.annotate(annotation(3, 'box')).result(DEADLINE)
+    if crash:
+        runs.crash()
+        classifier = runs.start()
+    again = classifier.annotate_once(annotation(2, 'cup'), 'a').result(DEADLINE)
+    assert again.number == first.number == 2
 
 
 def test_a_repeated_request_gets_the_first_answer_and_is_learnt_once(runs):
@@ -124,7 +137,7 @@ def test_a_rejected_request_is_tried_again(runs, monkeypatch):
     def full(*_):
         raise JournalError('the disk is full')
     with monkeypatch.context() as patch:
-        patch.setattr(classifier.durable.journal, 'append', full)
+        patch.setattr(classifier.durable.journal, 'write', full)
         future = classifier.annotate_once(annotation(1, 'cup'), 'a')
         assert isinstance(future.exception(DEADLINE), JournalError)
     assert answer(classifier, annotation(1, 'cup'), 'a')[0].startswith('learnt')
@@ -194,7 +207,7 @@ def test_only_so_many_requests_are_remembered():
     requests = [ClientRequest(f'id {number}', 'x', 'learnt') for number in range(5)]
     table.restore(enumerate(request.reference for request in requests), except_for=())
     assert len(table) == 3
-    assert table.claim(requests[4]).result() == requests[4]
+    assert table.claim(requests[4]).result() == requests[4]._replace(number=4)
     assert table.claim(requests[0]) is None
 
 

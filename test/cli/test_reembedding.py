@@ -9,17 +9,16 @@ import pytest
 
 cv2 = pytest.importorskip('cv2')
 
-from proemlc_ros.classifier.corrections.corrections import Correction
-from proemlc_ros.classifier.corrections.reembedding import Embedding, Reembedding
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.durability.resume import resume
+from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.reembedding import Embedding, Reembedding
+from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError
 from proemlc_ros.features.reembedding import PictureEmbedding
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, Learnt, Picture
+from proemlc_ros.records import Annotation, EventKind, Learnt, Picture
 
 SENSORS = """
 /**:
@@ -61,7 +60,7 @@ def taught(tmp_path):
                    annotator='Ada') for number in range(1, 31)])
     assert all(isinstance(one, Learnt) for one in learnt)
     for place in (1, 5):
-        durable.corrections.correct(Correction(learnt[place].number, (labels[place],)))
+        durable.correct([Correction(learnt[place].number, (labels[place],))])
     yield durable, labels
     directory.close()
 
@@ -118,12 +117,12 @@ def test_the_node_learns_again_in_one_transaction(taught, sensors):
         VersionedModel(new_learner()), new_learner, ModelDirectory(durable.directory.path),
         Journal(durable.directory.journal))
     resume(again)
-    samples = list(again.corrections.history().samples.values())
+    samples = list(again.reading().samples.values())
     assert [sample.labels for sample in samples] == [(label,) for label in labels[:29]]
     assert {sample.annotator for sample in samples} == {'Ada'}
     assert accuracy(again.model.learner, made) == accuracy(durable.model.learner, made)
-    again.corrections.undo()  # The samples, as one step,
-    again.corrections.undo()  # and the reset.
+    again.turn(EventKind.UNDO)  # The samples, as one step,
+    again.turn(EventKind.UNDO)  # and the reset.
     np.testing.assert_allclose(  # The order of the labels may differ.
         np.sort(again.model.learner.scores(np.ones((1, 5)))), np.sort(before), atol=1e-9)
     durable.directory = again.directory

@@ -37,9 +37,9 @@ def resumed(folder):
     Returns:
         The durable model and the number of replayed entries.
     """
-    from proemlc_ros.classifier.durability.durable_model import DurableModel
-    from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-    from proemlc_ros.classifier.durability.resume import resume
+    from proemlc_ros.classifier.durable_model import DurableModel
+    from proemlc_ros.classifier.model_directory import ModelDirectory
+    from proemlc_ros.classifier.resume import resume
     from proemlc_ros.classifier.versioned_model import VersionedModel
     from proemlc_ros.core import ProEMLC
 

@@ -13,7 +13,7 @@ pytest.importorskip('rclpy')
 LATER = {'scipy.linalg', 'scipy.spatial', 'scipy.sparse', 'cv2', 'rosbags', 'statistics',
          'matplotlib', 'sklearn', 'aiohttp', 'sensor_msgs.msg', 'asyncio', 'difflib', 'secrets',
          'subprocess', 'numpy.polynomial', 'proemlc_ros.core.selection',
-         'proemlc_ros.core.fleet.sums', 'proemlc_ros.classifier.renewal.task',
+         'proemlc_ros.core.fleet.sums', 'proemlc_ros.classifier.renewal_task',
          'proemlc_ros.classifier.corrections.gallery'}
 
 

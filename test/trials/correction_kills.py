@@ -28,12 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import NodeLives, Say, open_durable, said_before_kill
 
-from proemlc_ros.classifier.corrections.corrections import Correction
-from proemlc_ros.classifier.durability.durable_model import DurableModel
+from proemlc_ros.classifier.durable_model import Correction, DurableModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.journal.stored_journal import StoredJournal
-from proemlc_ros.records import Annotation, ClientRequest, Event, Learnt, Picture
+from proemlc_ros.records import Annotation, ClientRequest, Event, EventKind, Learnt, Picture
 
 WIDTH = 6
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))
@@ -55,7 +54,7 @@ class Teacher:
         self.count = seed * 10_000
 
     def act(self) -> tuple[str, list[tuple[int, str]]]:
-        history = self.durable.corrections.history()
+        history = self.durable.reading()
         samples = list(history.samples)
         actions = ['teach', 'burst']
         if len(samples) > 20:
@@ -66,12 +65,12 @@ class Teacher:
         before = self.durable.journal.last_number
         if action in ('teach', 'burst'):
             return action, self._teach(1 if action == 'teach' else self.dice.randint(2, 6))
-        corrections = self.durable.corrections
+        durable = self.durable
         if action in ('relabel', 'delete'):
-            corrections.correct(Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
-                                           delete=action == 'delete'), 'Ada')
+            durable.correct([Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
+                                           delete=action == 'delete')], 'Ada')
         else:
-            (corrections.undo if action == 'undo' else corrections.redo)()
+            durable.turn(EventKind.UNDO if action == 'undo' else EventKind.REDO)
         return action, [(entry.number, repr(entry.record))
                         for entry in self.durable.journal.entries(before)]
 

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import Say, open_durable, said_before_kill
 
+from proemlc_ros.classifier import renewal_task
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.renewal import task as renewal_task
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection import renewal as core_renewal
 from proemlc_ros.core.selection.search import CANDIDATES

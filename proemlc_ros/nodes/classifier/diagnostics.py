@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.renewal.background import Renewals
+from proemlc_ros.classifier.renewals import Renewals
 from proemlc_ros.classifier.statistics import Silence
 
 # Seconds without feature vectors after which something is wrong.

@@ -10,12 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durability.durable_model import DurableModel
-from proemlc_ros.classifier.durability.model_directory import ModelDirectory
-from proemlc_ros.classifier.durability.resume import ResumeReport, begin, resume
+from proemlc_ros.classifier.durable_model import DurableModel
+from proemlc_ros.classifier.following import renewed_at_of
+from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.profiles import LearnerFactory
+from proemlc_ros.classifier.resume import ResumeReport, begin, resume
 from proemlc_ros.classifier.validation import Limits
-from proemlc_ros.classifier.versioned_model import VersionedModel, renewed_at_of
+from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key

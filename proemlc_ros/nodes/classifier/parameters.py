@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from proemlc_ros.classifier.renewal.policy import MODES
+from proemlc_ros.classifier.renewals import MODES
 from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, THRESHOLDS, Options
 from proemlc_ros.nodes.parameter_table import Declared
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rclpy.node import Node
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.corrections.corrections import Correction
+from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.errors import NotActiveError
 from proemlc_ros.nodes.classifier.answered_services import AnsweredServices, fill, reason
@@ -37,8 +37,8 @@ from proemlc_ros.srv import (
 )
 
 if TYPE_CHECKING:
-    from proemlc_ros.classifier.corrections.reembedding import Embedding
-    from proemlc_ros.classifier.corrections.review import CorrectedModel, Review
+    from proemlc_ros.classifier.reembedding import Embedding
+    from proemlc_ros.classifier.review import CorrectedModel, Review
 
 _SAMPLES, _STEPS, _MOST = 100, 50, 1000
 
@@ -69,7 +69,7 @@ class ReviewServices(AnsweredServices):
     @cached_property
     def _review(self) -> Review:
         """What answers; made with the first request, since nobody may ever ask."""
-        from proemlc_ros.classifier.corrections.review import Review
+        from proemlc_ros.classifier.review import Review
 
         return Review(self._classifier)
 
@@ -82,7 +82,7 @@ class ReviewServices(AnsweredServices):
     # ----- reading -----
 
     def _list_samples(self, request: Any, response: Any) -> DeferredResponse:
-        from proemlc_ros.classifier.corrections.gallery import SampleOrder, SampleQuery
+        from proemlc_ros.classifier.gallery import SampleOrder, SampleQuery
 
         def act() -> None:
             page = self._review.gallery.page(SampleQuery(
@@ -141,7 +141,7 @@ class ReviewServices(AnsweredServices):
             for number in request.samples]
 
         def numbers(done: CorrectedModel) -> None:
-            response.steps = done.numbers
+            response.steps = [event.entry for event in done.events]
         return self._respond(
             response, lambda: self._review.correct(corrections, request.annotator), numbers)
 
@@ -162,7 +162,7 @@ class ReviewServices(AnsweredServices):
     def _reembed(self, request: Any, response: Any) -> Any:
         def embedding() -> Embedding:
             # Imported late: it brings all extractors.
-            from proemlc_ros.classifier.corrections.reembedding import Embedding
+            from proemlc_ros.classifier.reembedding import Embedding
             from proemlc_ros.features.reembedding import PictureEmbedding
 
             made = PictureEmbedding.from_file(Path(request.sensors_file).expanduser())
@@ -183,5 +183,5 @@ class ReviewServices(AnsweredServices):
             for event in made.events:
                 self._topics.publish_event(event)
             complete(made)
-            return fill(response, made.error is None, made.message)
+            return fill(response, True, made.message)
         return self._defer(response, change(), done)

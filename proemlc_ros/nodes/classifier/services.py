@@ -56,7 +56,7 @@ class ClassifierServices(AnsweredServices):
             if error is None:
                 learnt: Learnt | ClientRequest = future.result()
                 response.label_set_version = learnt.version
-                response.entry = learnt.number if isinstance(learnt, Learnt) else 0
+                response.entry = learnt.number
                 deferred.resolve(fill(response, True, learnt.message))
             else:
                 response.label_set_version = self._classifier.durable.model.version

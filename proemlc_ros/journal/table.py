@@ -1,0 +1,527 @@
+# Copyright 2026 The proemlc_ros Authors
+# SPDX-License-Identifier: Apache-2.0
+"""The sample table: the one reading of a journal.
+
+The meaning of a journal is the fold of its steps in order, except those that are undone. A step is
+an annotation or an event other than undo and redo. It may be undone and redone at any time, and
+counts at its own place in the order, so a history has no branches, and two people can take back
+their own steps independently. What an entry does is the difference between the table before and
+after it. Nothing here reads a file or knows a feature.
+
+A load of a file that was saved from this journal is a place in the table: the samples are those
+that were in force at the entry up to which the file holds them. What is undone or redone after the
+load concerns these samples too; what was turned between that entry and the load does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import takewhile
+from typing import NamedTuple
+
+from proemlc_ros.journal.entries import JournalEntry
+from proemlc_ros.records import REQUEST_PREFIX, Annotation, ClientRequest, Event, EventKind
+
+# Requests of clients that record many samples as one step.
+_BURST = re.compile(r'(burst:[0-9a-f]{12}):\d{1,9}')
+# How the undo of the last annotation refers to it.
+_LAST = re.compile(r'entry:(\d{1,19})')
+LABEL_CHANGES = (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS)
+# What gives the model another beginning: the samples before it are not part of the model.
+BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
+TURNS = (EventKind.UNDO, EventKind.REDO)
+
+
+class Step(NamedTuple):
+    """A change of the model that can be undone.
+
+    Args:
+        number: of its journal entry.
+        time: nanoseconds since the epoch, when it was written.
+        record: the annotation without features, or the event.
+        group: of steps that are undone together, such as a burst; empty: none.
+    """
+
+    number: int
+    time: int
+    record: Annotation | Event
+    group: str = ''
+
+    @property
+    def kind(self) -> EventKind | None:
+        """Kind of the event; None for an annotation."""
+        return self.record.kind if isinstance(self.record, Event) else None
+
+    @property
+    def annotator(self) -> str:
+        """Who did it; empty where not stated."""
+        return self.record.annotator
+
+    @property
+    def sample(self) -> int:
+        """The sample concerned; 0 where none is."""
+        if isinstance(self.record, Annotation):
+            return self.number
+        return 0 if self.record.kind is EventKind.LOAD else self.record.sample
+
+
+class Change(NamedTuple):
+    """The difference of two tables.
+
+    Args:
+        removed: samples that are gone or have other labels now, as they were.
+        added: samples that are new or have other labels now, as they are.
+        columns: labels that were renamed or removed as a whole; samples that differ by these
+            alone are not listed.
+        rebased: whether the model begins with another base, or has another hidden layer.
+        renamed: whether the list of labels changed.
+        unknown: the entry that an event refers to and that is not there; 0: none.
+    """
+
+    removed: Mapping[int, Annotation] = {}
+    added: Mapping[int, Annotation] = {}
+    columns: Sequence[Event] = ()
+    rebased: bool = False
+    renamed: bool = False
+    unknown: int = 0
+
+
+class TableState:
+    """What is in force.
+
+    Attributes:
+        samples: by number, oldest first, with their labels as they are now, without features.
+        labels: how many samples name each label, in the order of the labels.
+        shown: how many samples show each label.
+        origin: number of the reset or of the load of another model's file that all began with; 0:
+            untaught.
+        layer: number of the load or renewal whose file has the hidden layer; 0: it is drawn from
+            the samples.
+    """
+
+    def __init__(self) -> None:
+        self.samples: dict[int, Annotation] = {}
+        self.labels: dict[str, int] = {}
+        self.shown: Counter[str] = Counter()
+        self.origin = self.layer = 0
+
+    def copy(self) -> TableState:
+        """Return an independent copy."""
+        twin = copy(self)
+        twin.samples, twin.labels = dict(self.samples), dict(self.labels)
+        twin.shown = Counter(self.shown)
+        return twin
+
+    def put(self, number: int, sample: Annotation | None) -> None:
+        """Give a sample other labels, add it, or with None take it out."""
+        old = self.samples.get(number)
+        # First what comes: a label that stays keeps its place.
+        if sample is not None:
+            for name in dict.fromkeys(sample.named):
+                self.labels[name] = self.labels.get(name, 0) + 1
+            self.shown.update(sample.labels)
+            self.samples[number] = sample
+        elif old is not None:
+            del self.samples[number]
+        if old is not None:
+            self.shown.subtract(old.labels)
+            for name in dict.fromkeys(old.named):
+                self.labels[name] -= 1
+                if not self.labels[name]:
+                    del self.labels[name]
+
+    def change_label(self, event: Event) -> None:
+        """Rename, remove or merge a label in all samples."""
+        if is_column_change(event, self.labels) and event.kind is EventKind.RENAME:
+            self.labels = {event.new_label if name == event.label else name: count
+                           for name, count in self.labels.items()}
+            self.shown[event.new_label] = self.shown.pop(event.label, 0)
+            for number, sample in self.samples.items():
+                self.samples[number] = with_label_changed(sample, event)
+            return
+        for number, sample in list(self.samples.items()):
+            changed = with_label_changed(sample, event)
+            if changed is not sample:
+                self.put(number, changed)
+
+
+class SampleTable:
+    """The steps of a journal, and what is in force of them.
+
+    Attributes:
+        steps: all of them by number, oldest first.
+        undone: numbers of the steps that are undone, the last undone one last.
+        last: number of the last entry that was read.
+        forgotten: number of the last entry that the journal has dropped.
+        state: what is in force.
+    """
+
+    def __init__(self) -> None:
+        self.steps: dict[int, Step] = {}
+        self.undone: dict[int, int] = {}
+        self.last = 0
+        self.state = TableState()
+        # Number, kind and target of each undo and redo.
+        self._turns: list[tuple[int, EventKind, int]] = []
+        # Annotations that the learner rejected: they are in the journal only.
+        self._rejected: set[int] = set()
+        self.forgotten = 0
+
+    @property
+    def samples(self) -> dict[int, Annotation]:
+        """The samples in force by number, oldest first, with their labels as they are now."""
+        return self.state.samples
+
+    @property
+    def rejected(self) -> Collection[int]:
+        """Numbers of the annotations that the learner rejected."""
+        return self._rejected
+
+    @property
+    def base(self) -> Step | None:
+        """The load of another model's file that all samples come on top of; None: none."""
+        step = self.steps.get(self.state.origin)
+        return step if step is not None and step.kind is EventKind.LOAD else None
+
+    def copy(self) -> SampleTable:
+        """Return an independent copy."""
+        twin = copy(self)
+        twin.steps, twin.undone = dict(self.steps), dict(self.undone)
+        twin.state, twin._turns = self.state.copy(), list(self._turns)
+        twin._rejected = set(self._rejected)
+        return twin
+
+    def follow(self, entries: Iterable[JournalEntry]) -> SampleTable:
+        """Apply entries in order; return the table itself."""
+        for entry in entries:
+            self.apply(entry)
+        return self
+
+    def apply(self, entry: JournalEntry) -> Change:
+        """Take note of one entry behind the last one.
+
+        Returns:
+            What it does to the samples; nothing where it cannot be read.
+        """
+        number, record = entry.number, entry.record
+        self.last = max(self.last, number)
+        if isinstance(record, Annotation):
+            return self._add(entry, record)
+        if record is None:
+            return Change()
+        if record.kind in TURNS:
+            return self._turn(number, record, *self._targets(entry, record))
+        step = self.steps[number] = Step(number, entry.time, record)
+        if record.kind in LABEL_CHANGES and is_column_change(record, self.state.labels):
+            self._do(step, self.state)
+            return Change(columns=[record], renamed=True)
+        if record.kind in (EventKind.RELABEL, EventKind.DELETE, EventKind.RENEW):
+            return self._do_one(step)
+        before = self.state
+        self.state = self._do(step, before.copy())
+        return difference(before, self.state)
+
+    def reject(self, number: int) -> None:
+        """Leave out an annotation that the learner cannot take."""
+        self._rejected.add(number)
+        self.state.put(number, None)
+
+    def date(self, number: int, time: int) -> None:
+        """Take note of when a step was written."""
+        if number in self.steps:
+            self.steps[number] = self.steps[number]._replace(time=time)
+
+    def forget(self, up_to: int) -> None:
+        """Leave out all up to a number, as if the journal had begun behind it."""
+        if self.forgotten >= up_to:
+            return
+        self.forgotten = up_to
+        self.steps = {number: step for number, step in self.steps.items() if number > up_to}
+        self.undone = {step: number for step, number in self.undone.items() if step > up_to}
+        self._turns = [turn for turn in self._turns if turn[0] > up_to]
+        self._rejected = {number for number in self._rejected if number > up_to}
+        state = self.state
+        for number in [number for number in self.samples if number <= up_to]:
+            state.put(number, None)
+        state.origin = state.origin if state.origin > up_to else 0
+        state.layer = state.layer if state.layer > up_to else 0
+
+    # ----- what was in force -----
+
+    def at(self, number: int) -> TableState:
+        """Return what was in force behind an entry."""
+        if number >= self.last:
+            return self.state
+        return self._folded(number, [turn for turn in self._turns if turn[0] <= number])
+
+    def in_force(self, after: int = 0) -> Iterator[Step]:
+        """Yield the steps above a number that are not undone, oldest first."""
+        return (step for step in self.steps.values()
+                if step.number > after and step.number not in self.undone)
+
+    def since(self, number: int, before: TableState | None = None) -> Change:
+        """Return what the entries above a number did together.
+
+        Args:
+            number: of the last entry that is not counted.
+            before: what was in force then; None: it is worked out.
+        """
+        columns = [step.record for step in self.in_force(number)
+                   if isinstance(step.record, Event) and step.kind in LABEL_CHANGES]
+        return difference(self.at(number) if before is None else before, self.state, columns)
+
+    def begins(self, number: int) -> bool:
+        """Tell whether the model began again with an entry, by a reset or another model's file.
+
+        Not where a later load has gone back to before it.
+        """
+        step = self.steps.get(number)
+        return (step is not None and step.kind in BEGINNINGS and number not in self.undone
+                and not self._place_of(step)
+                and not any(0 < self._place_of(later) < number
+                            for later in self.in_force(number)))
+
+    def taught(self) -> dict[int, Annotation]:
+        """Return the samples in force, and those that were before each new beginning."""
+        found: dict[int, Annotation] = {}
+        for step in self.in_force():
+            if step.kind in BEGINNINGS and self.begins(step.number):
+                found.update(self._folded(step.number - 1, self._turns).samples)
+        return {**found, **self.samples}
+
+    # ----- undo and redo -----
+
+    def next_undo(self, annotator: str | None = None) -> list[Step]:
+        """Return the steps that are undone next, the last one first; annotator: of this one only.
+
+        Several where they belong together; empty where there is none.
+        """
+        return _first_group(step for step in reversed(self.steps.values())
+                            if step.number not in self.undone
+                            and step.kind is not EventKind.RENEW
+                            and annotator in (None, step.annotator))
+
+    def next_redo(self, annotator: str | None = None) -> list[Step]:
+        """Return the steps that are redone next, in order; see `next_undo`."""
+        return _first_group(self.steps[number] for number in reversed(self.undone)
+                            if number in self.steps
+                            and annotator in (None, self.steps[number].annotator))
+
+    # ----- inside -----
+
+    def _add(self, entry: JournalEntry, record: Annotation) -> Change:
+        number, state = entry.number, self.state
+        bare = record._replace(features=None, request=None)
+        self.steps[number] = Step(number, entry.time, bare, group_of(entry.reference))
+        known = len(state.labels)
+        state.put(number, bare)
+        return Change(added={number: bare}, renamed=len(state.labels) > known)
+
+    def _do_one(self, step: Step) -> Change:
+        """Do a step that concerns one sample, or the layer alone."""
+        state, number = self.state, step.sample
+        before, names, layer = state.samples.get(number), [*state.labels], state.layer
+        self._do(step, state)
+        after = state.samples.get(number)
+        return Change({} if before in (None, after) else {number: before},
+                      {} if after in (None, before) else {number: after},
+                      rebased=state.layer != layer, renamed=[*state.labels] != names,
+                      unknown=0 if number in self.steps else number)
+
+    def _turn(self, number: int, event: Event, target: int, *more: int) -> Change:
+        """Undo a step or redo it; more: others that go with it."""
+        step, before = self.steps.get(target), self.state
+        for one in (*more, target):
+            self._turns.append((number, event.kind, one))
+            _apply_turn(self.undone, self._turns[-1])
+        if (step is not None and step.kind is None and event.kind is EventKind.UNDO
+                and not more and self._is_plain(target)):
+            return self._do_one(step._replace(
+                record=Event(EventKind.DELETE, sample=target)))
+        self.state = self._folded(self.last, self._turns)
+        if step is None:
+            return difference(before, self.state)._replace(unknown=target)
+        if isinstance(step.record, Annotation) or step.kind not in LABEL_CHANGES:
+            return difference(before, self.state)
+        # As a change of columns where it is one: no sample is learnt again.
+        plain, turned = difference(before, self.state), step.record
+        if event.kind is EventKind.UNDO:
+            if turned.kind is not EventKind.RENAME:
+                return plain
+            turned = turned._replace(label=turned.new_label, new_label=turned.label)
+        if not is_column_change(turned, before.labels):
+            return plain
+        columns = difference(before, self.state, [turned])
+        return columns if len(columns.removed) < len(plain.removed) else plain
+
+    def _is_plain(self, target: int) -> bool:
+        """Tell whether a sample can be taken out without a look at anything behind it."""
+        return target in self.samples and all(
+            step.kind in (None, EventKind.RENEW) for step in takewhile(
+                lambda step: step.number > target, reversed(self.steps.values())))
+
+    def _targets(self, entry: JournalEntry, event: Event) -> list[int]:
+        """Return the step that an undo or redo turns, and others that go with it."""
+        named = _LAST.fullmatch(entry.reference)
+        if not named:  # An early version said nothing: it meant the last one.
+            return [event.sample or max(self.samples, default=0)]
+        target = int(named[1])
+        # It was the last one: what is behind it was undone by entries that are lost.
+        return [target, *(number for number in self.samples if number > target)]
+
+    def _folded(self, up_to: int, turns: Sequence[tuple[int, EventKind, int]]) -> TableState:
+        """Return what is in force of the steps up to a number after some turns."""
+        undone: dict[int, int] = {}
+        for turn in turns:
+            _apply_turn(undone, turn)
+        state = TableState()
+        for step in self.steps.values():
+            if step.number > up_to:
+                break
+            if step.number not in undone:
+                state = self._do(step, state)
+        return state
+
+    def _do(self, step: Step, state: TableState) -> TableState:
+        """Do to a state what a step does; return it."""
+        record = step.record
+        if isinstance(record, Annotation):
+            if step.number not in self._rejected:
+                state.put(step.number, record)
+        elif record.kind is EventKind.RELABEL:
+            if record.sample in state.samples:
+                state.put(record.sample, relabelled(state.samples[record.sample], record))
+        elif record.kind is EventKind.DELETE:
+            state.put(record.sample, None)
+        elif record.kind is EventKind.RENEW:
+            state.layer = step.number
+        elif record.kind in BEGINNINGS:
+            return self._begun(step, record)
+        elif record.kind in LABEL_CHANGES:
+            state.change_label(record)
+        return state
+
+    def _place_of(self, step: Step) -> int:
+        """Return the entry that a load goes back to; 0: it has another model's file."""
+        if step.kind is not EventKind.LOAD or not isinstance(step.record, Event):
+            return 0
+        return step.record.sample if self.forgotten < step.record.sample < step.number else 0
+
+    def _begun(self, step: Step, record: Event) -> TableState:
+        """Return what is in force after a reset or load."""
+        if place_number := self._place_of(step):
+            place = self._folded(place_number, [
+                turn for turn in self._turns
+                if turn[0] <= place_number or turn[0] > step.number])
+            # The file has the layer too, and the one of a renewal may be gone.
+            place.layer = step.number if place.layer else 0
+            return place
+        begun = TableState()
+        begun.origin = step.number
+        begun.layer = step.number if record.kind is EventKind.LOAD else 0
+        return begun
+
+
+def difference(before: TableState, after: TableState, columns: Sequence[Event] = ()) -> Change:
+    """Return what changed from one state to another.
+
+    Args:
+        before: the one.
+        after: the other.
+        columns: changes of labels between them, which are not listed by sample.
+    """
+    removed: dict[int, Annotation] = {}
+    added: dict[int, Annotation] = {}
+    for number, old in before.samples.items():
+        new = after.samples.get(number)
+        if new is old:
+            continue
+        for event in columns:
+            old = with_label_changed(old, event)
+        if new is None or said(old) != said(new):
+            removed[number] = old
+            if new is not None:
+                added[number] = new
+    added.update((number, new) for number, new in after.samples.items()
+                 if number not in before.samples)
+    rebased = (before.origin, before.layer) != (after.origin, after.layer)
+    return Change(removed, {number: added[number] for number in sorted(added)}, columns, rebased,
+                  rebased or [*before.labels] != [*after.labels])
+
+
+def said(sample: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Return what an annotation says about labels, in a form that compares."""
+    absent = frozenset[str]() if sample.complete else frozenset(sample.absent)
+    return frozenset(sample.labels), absent, sample.complete
+
+
+def is_column_change(event: Event, labels: Mapping[str, int]) -> bool:
+    """Tell whether an event changes a label as a whole, without a look at single samples."""
+    return event.kind is EventKind.REMOVE or (
+        event.kind is EventKind.RENAME and event.new_label not in labels)
+
+
+def last_reference(number: int) -> str:
+    """Return how the undo of the last annotation refers to it."""
+    return f'entry:{number}'
+
+
+def group_of(reference: str) -> str:
+    """Return the group of the annotation with this reference; empty where it has none."""
+    if not reference.startswith(REQUEST_PREFIX):
+        return ''
+    request = ClientRequest.from_reference(reference)
+    found = _BURST.fullmatch(request.id) if request is not None else None
+    return found[1] if found else ''
+
+
+def relabelled(sample: Annotation, event: Event) -> Annotation:
+    """Return a sample with the labels of a correction."""
+    return sample._replace(labels=event.labels, absent=event.absent, complete=event.complete)
+
+
+def with_label_changed(sample: Annotation, event: Event) -> Annotation:
+    """Return a sample after a label was renamed, removed or merged."""
+    if event.label not in sample.labels and event.label not in sample.absent and (
+            event.kind is not EventKind.MERGE_LABELS or event.new_label not in sample.absent):
+        return sample
+    if event.kind is EventKind.REMOVE:
+        return sample.without([event.label])
+    if event.kind is EventKind.MERGE_LABELS:
+        return _merged(sample, event.label, event.new_label)
+    return _once(sample.renamed(event.label, event.new_label))
+
+
+def _merged(sample: Annotation, label: str, into: str) -> Annotation:
+    """Return a sample whose merged label is present where one of the two is, absent where both."""
+    both = {label, into} <= {*sample.absent}
+    rest = sample.renamed(label, into)
+    absent = tuple(name for name in rest.absent if name != into)
+    if both and into not in rest.labels:
+        absent = (*absent, into)
+    return _once(rest._replace(absent=absent))
+
+
+def _once(sample: Annotation) -> Annotation:
+    """Return a sample in which every name is listed once, and none is both."""
+    labels = tuple(dict.fromkeys(sample.labels))
+    return sample._replace(labels=labels, absent=tuple(
+        name for name in dict.fromkeys(sample.absent) if name not in labels))
+
+
+def _apply_turn(undone: dict[int, int], turn: tuple[int, EventKind, int]) -> None:
+    number, kind, target = turn
+    undone.pop(target, None)
+    if kind is EventKind.UNDO:
+        undone[target] = number
+
+
+def _first_group(steps: Iterator[Step]) -> list[Step]:
+    first = next(steps, None)
+    if first is None:
+        return []
+    return [first, *(takewhile(lambda step: step.group == first.group, steps)
+                     if first.group else ())]
