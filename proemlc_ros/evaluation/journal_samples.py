@@ -16,7 +16,7 @@ from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_so
 from proemlc_ros.classifier.corrections.history import History, is_correction
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, Event, EventKind
 
 
@@ -30,10 +30,10 @@ def counts_as_it_stands(bag: BagReader, topics: TopicSelection, wanted: bool = F
     """
     if not bag.of_type(EVENT_TYPE):
         return False
-    journal = StoredJournal.of(bag.path)
+    journal = _journal_of(bag)
     if journal is not None:
-        return (journal.has_pictures() if topics.sensors is not None
-                else wanted or journal.is_corrected())
+        return (bool(journal.pictures()) if topics.sensors is not None
+                else wanted or _is_corrected(journal))
     with bag.again() as ahead:  # What is unreadable is noted when it is read for good.
         sources = find_sources(ahead, topics)
         corrected = wanted or any(isinstance(event, Event) and is_correction(event)
@@ -51,15 +51,36 @@ def samples_in_force(bag: BagReader, topics: TopicSelection, notes: list[str],
         notes: gets a line about what is missing.
         rejects: gets the numbers of sensor messages that could not be used, by cause.
     """
-    journal = StoredJournal.of(bag.path)
+    journal = _journal_of(bag)
     if journal is None:
         sources = find_sources(bag, topics)
         yield from _recorded(bag, sources, notes)
         rejects.update(sources.rejects)
     elif topics.sensors is None:
-        yield from ((time, sample) for _, time, sample in journal.samples())
+        yield from ((time, sample) for _, time, sample in stored_samples(journal))
     else:
         yield from _embedded_again(bag, topics, journal, notes)
+
+
+def stored_samples(journal: Journal) -> Iterator[tuple[int, int, Annotation]]:
+    """Yield number, time and annotation of the samples in force, with their labels now."""
+    history = History()
+    history.follow(journal.entries())
+    for entry in journal.entries():
+        sample = history.samples.get(entry.number)
+        if sample is not None and isinstance(entry.record, Annotation):
+            yield entry.number, entry.time, sample._replace(features=entry.record.features)
+
+
+def _journal_of(bag: BagReader) -> Journal | None:
+    folder = Journal.find(bag.path) if bag.path.is_dir() else None
+    return None if folder is None else Journal(folder, read_only=True)
+
+
+def _is_corrected(journal: Journal) -> bool:
+    """Tell whether an entry changes what an earlier one did, beside undoing the last one."""
+    return any(isinstance(entry.record, Event) and is_correction(entry.record)
+               for entry in journal.events())
 
 
 def _tells_its_history(bag: BagReader, sources: Sources) -> bool:
@@ -103,7 +124,7 @@ def _recorded_history(bag: BagReader, sources: Sources, notes: list[str]) -> His
     return history
 
 
-def _embedded_again(bag: BagReader, topics: TopicSelection, journal: StoredJournal,
+def _embedded_again(bag: BagReader, topics: TopicSelection, journal: Journal,
                     notes: list[str]) -> Iterator[tuple[int, BagRecord]]:
     # Imported late: OpenCV takes its time, and most calls make no features.
     from proemlc_ros.features.reembedding import PictureEmbedding
@@ -111,13 +132,16 @@ def _embedded_again(bag: BagReader, topics: TopicSelection, journal: StoredJourn
     embedding = PictureEmbedding(topics.sensors(bag))
     vectors = {}
     broken = 0
-    for number, picture in journal.pictures():
+    for number, entry in journal.pictures().items():
+        picture = journal.picture(entry)
+        if picture is None:
+            continue
         try:
             vectors[number] = embedding.vector(picture.format, picture.data)
         except BadSensorDataError:
             broken += 1
     left_out = 0
-    for number, time, sample in journal.samples():
+    for number, time, sample in stored_samples(journal):
         if number in vectors:
             yield time, sample._replace(features=vectors[number], extractor=embedding.extractor)
         else:

@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.classifier.durability.model_directory import OLDER_SNAPSHOT, SNAPSHOT
 from proemlc_ros.classifier.profiles import is_automatic
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ModelFileError
-from proemlc_ros.journal.check import JOURNAL
-from proemlc_ros.journal.settings_file import read_settings
+from proemlc_ros.journal.attachments import OLDER_SNAPSHOT, SNAPSHOT, read_settings
+from proemlc_ros.journal.journal import JOURNAL
 
 
 def journal_settings(path: Path) -> dict[str, Any]:

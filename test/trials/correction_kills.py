@@ -32,7 +32,8 @@ from proemlc_ros.classifier.corrections.corrections import Correction
 from proemlc_ros.classifier.durability.durable_model import DurableModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.evaluation.journal_samples import stored_samples
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, ClientRequest, Event, Learnt, Picture
 
 WIDTH = 6
@@ -123,7 +124,8 @@ def check(folder: Path, acknowledged: dict[int, str]) -> float:
 def difference(durable: DurableModel) -> float:
     """Return how far the scores are from those of a model taught the samples in force."""
     expected = new_learner()
-    for _, _, sample in StoredJournal(durable.directory.journal).samples():
+    for _, _, sample in stored_samples(
+            Journal(durable.directory.journal, read_only=True)):
         expected.learn(sample.features, sample.labels)
     model = durable.model.learner
     assert model.samples == expected.samples, (model.samples, expected.samples)

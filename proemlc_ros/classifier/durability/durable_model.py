@@ -16,7 +16,7 @@ from proemlc_ros.classifier.corrections.rebuild import rebuild_for_undo, undo_re
 from proemlc_ros.classifier.durability.catch_up import catch_up, catch_up_error
 from proemlc_ros.classifier.durability.journal_protocol import JournalProtocol
 from proemlc_ros.classifier.durability.model_directory import BEFORE_RESET, ModelDirectory
-from proemlc_ros.classifier.durability.snapshots import Snapshots, position_of
+from proemlc_ros.classifier.durability.snapshots import Snapshots
 from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -28,6 +28,7 @@ from proemlc_ros.errors import (
     UnknownLabelError,
     UnlearnError,
 )
+from proemlc_ros.journal.attachments import position_of
 from proemlc_ros.records import Annotation, Event, EventKind, Learnt
 
 _MOST_NOT_LEARNT = 1000

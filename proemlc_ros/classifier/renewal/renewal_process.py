@@ -19,7 +19,7 @@ from pathlib import Path
 
 from proemlc_ros.classifier.renewal.task import RenewalTask, renew
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.journal.journal import Journal
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
     try:
         # Reading takes short locks of the journal, for which the node may have to wait; so it is
         # done at the node's own priority.
-        result = renew(task, lambda: read_entries(Path(task.journal)),
+        result = renew(task, lambda: Journal(Path(task.journal), read_only=True).entries(),
                        lambda: _step_back(task.niceness))
     except (ProEMLCError, OSError) as error:
         print(' '.join(str(error).split()), flush=True)
