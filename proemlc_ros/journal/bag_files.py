@@ -59,11 +59,9 @@ class Peek(NamedTuple):
             if not path.stat().st_size:
                 return cls(path)
             with closing(SqliteFile(path, read_only=True)) as file:
-                types = [topic.type for topic in file.topics()]
-                ours = file.has_records or (
-                    len(types) > 1 and types == list(ENTRY_TYPES[:len(types)])
-                    and not file.has_qos())
-                return cls(path, ours, file.first_number(), next(file.records(), None))
+                if not file.is_journal(ENTRY_TYPES):
+                    return cls(path, False)
+                return cls(path, True, file.first_number(), next(file.records(), None))
         except Exception:  # Damaged content raises what it likes; a rollback may be due.
             return cls(path)
 

@@ -215,10 +215,22 @@ class SqliteFile:
                 'FROM topics LEFT JOIN message_definitions ON type = topic_type '
                 'ORDER BY topics.id')]
 
-    def has_qos(self) -> bool:
-        """Tell whether topics have QoS profiles, as those have that rosbag2 records."""
-        return self._database.execute(
-            "SELECT 1 FROM topics WHERE offered_qos_profiles != ''").fetchone() is not None
+    def is_journal(self, types: Sequence[str]) -> bool:
+        """Tell whether it is a file of a journal, by its records or, of the first version, topics.
+
+        Args:
+            types: of the topics; the first version had two. Recorded topics have QoS profiles.
+        """
+        if self.has_records:
+            return True
+        try:
+            found = self._database.execute(
+                'SELECT type, offered_qos_profiles FROM topics ORDER BY id').fetchall()
+        except sqlite3.OperationalError as error:  # Another database, without such a table.
+            if is_disk_error(error):
+                raise
+            return False
+        return len(found) > 1 and found == [(name, '') for name in types[:len(found)]]
 
     def size(self) -> int:
         """Return the bytes that the content takes."""
