@@ -40,7 +40,6 @@ from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.experiments.protocol import Fold, make_folds
 from proemlc_ros.experiments.published import PATTERNS
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.journal.reading import read_entries
 from proemlc_ros.records import Annotation
 
 
@@ -68,7 +67,7 @@ def renew_now(durable: DurableModel, folder: Path) -> bool:
     durable.model.learner.save(running, {})
     task = RenewalTask(str(durable.directory.journal), str(running), str(output),
                        durable.position)
-    result = renew(task, lambda: read_entries(durable.directory.journal))
+    result = renew(task, lambda: Journal(durable.directory.journal, read_only=True).entries())
     if result.better:
         swap(durable, output, task.position)
     return result.better

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from proemlc_ros.bags.mcap_recovery import mcap_is_damaged, recover_mcap
 from proemlc_ros.errors import BagError
-from proemlc_ros.journal.entry_proof import Row
+from proemlc_ros.journal.proof import Row
 from proemlc_ros.journal.sqlite_file import is_sound
 
 _MAGIC = b'SQLite format 3\0'

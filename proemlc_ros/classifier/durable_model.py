@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from proemlc_ros.classifier.following import Base, Follower
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
 from proemlc_ros.classifier.pictures import PictureBuffer
-from proemlc_ros.classifier.snapshots import Snapshots, position_of
+from proemlc_ros.classifier.snapshots import Snapshots
 from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
 from proemlc_ros.classifier.versioned_model import VersionedModel, extractor_of
 from proemlc_ros.core import ProEMLC
@@ -32,6 +32,7 @@ from proemlc_ros.errors import (
     UnknownLabelError,
     UnlearnError,
 )
+from proemlc_ros.journal.attachments import position_of
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import (

@@ -14,13 +14,16 @@ from pathlib import Path
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError, ModelFileError
-from proemlc_ros.journal.attachments import Attachments, names_content
+from proemlc_ros.journal.attachments import (
+    OLDER_SNAPSHOT,
+    SNAPSHOT,
+    Attachments,
+    names_content,
+)
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.records import Event
 
 ENDING = '.npz'
-SNAPSHOT = 'snapshot.npz'
-OLDER_SNAPSHOT = 'snapshot_older.npz'
 BEFORE_RESET = 'before_reset.npz'
 _LONGEST_NAME = 200
 # A disk that is full or read-only, or a quota.

@@ -37,7 +37,7 @@ from proemlc_ros.core.selection.renewal import (
 from proemlc_ros.core.selection.result import Point
 from proemlc_ros.errors import ProEMLCError, RenewalError
 from proemlc_ros.journal.entries import JournalEntry
-from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable
 from proemlc_ros.records import Annotation, Vector
 
@@ -241,7 +241,7 @@ def main() -> int:
     try:
         # Reading takes short locks of the journal, for which the node may have to wait; so it is
         # done at the node's own priority.
-        result = renew(task, lambda: read_entries(Path(task.journal)),
+        result = renew(task, Journal(Path(task.journal), read_only=True).entries,
                        lambda: _step_back(task.niceness))
     except (ProEMLCError, OSError) as error:
         print(' '.join(str(error).split()), flush=True)

@@ -13,8 +13,9 @@ from typing import Any
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import CorruptModelError, ModelFileError
-from proemlc_ros.journal.entry_proof import LARGEST_NUMBER
+from proemlc_ros.journal.attachments import position_of
 from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.proof import LARGEST_NUMBER
 
 
 class Snapshots:
@@ -130,9 +131,3 @@ def _check_extra(extra: dict[str, Any]) -> None:
     if not all(isinstance(some, list) and all(isinstance(name, str) for name in some)
                for some in names):
         raise CorruptModelError('the labels of an annotation are not names')
-
-
-def position_of(model: ProEMLC) -> int:
-    """Return the last entry of the journal that a snapshot holds."""
-    position = model.extra.get('position', 0)
-    return position if isinstance(position, int) else 0

@@ -28,7 +28,6 @@ from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
 from proemlc_ros.evaluation.results import (
     METRICS,
@@ -38,6 +37,7 @@ from proemlc_ros.evaluation.results import (
     write_json,
 )
 from proemlc_ros.evaluation.results_page import comparison_table, label_table, results_page
+from proemlc_ros.evaluation.taught_samples import common_settings
 
 # Not 1 (an error) and not 2 (wrong arguments): the evaluation ran, and a limit was not met.
 LIMIT_NOT_MET = 3

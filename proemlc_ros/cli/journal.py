@@ -6,24 +6,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
-from proemlc_ros.classifier.snapshots import position_of
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
+from proemlc_ros.journal.attachments import position_of
 from proemlc_ros.journal.backup import back_up
-from proemlc_ros.journal.check import check_directory, journal_of
-from proemlc_ros.journal.entries import ENTRY_TYPES, is_valid_entry, numbers_in_words
+from proemlc_ros.journal.check import check_directory, journal_of, model_directory_of
+from proemlc_ros.journal.entries import numbers_in_words
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Event, EventKind
 
-_DIRECTORY = ('DIRECTORY', 'model directory of a classifier, such as ~/.ros/proemlc/proemlc')
+_DIRECTORY = ('DIRECTORY', 'model directory of a classifier, such as ~/.ros/proemlc/proemlc; '
+              'check and repair also take the folder of a journal')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    report = check_directory(args.directory, ENTRY_TYPES, is_valid_entry)
+    report = check_directory(args.directory)
     proven = sum(file.proven for file in report.files)
     unprovable = sum(file.unprovable for file in report.files)
     show(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
@@ -75,8 +76,9 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _repair(args: argparse.Namespace) -> int:
-    with closing(_locked(args.directory)) as directory:
-        journal = Journal(directory.journal)
+    folder = journal_of(args.directory)
+    with _locked(model_directory_of(folder, args.directory)):
+        journal = Journal(folder)
         for line in journal.repairs:
             show(line)
         entries = sum(report.usable for report in journal.reports)
@@ -89,7 +91,7 @@ def _repair(args: argparse.Namespace) -> int:
 
 def _backup(args: argparse.Namespace) -> int:
     files = back_up(args.directory, args.target)
-    report = check_directory(args.target, ENTRY_TYPES, is_valid_entry)
+    report = check_directory(args.target)
     show(f'{args.target}: {counted(files, "file")}, entries up to {report.last}')
     for problem in report.problems:
         show(f'damaged: {problem}')
@@ -97,7 +99,8 @@ def _backup(args: argparse.Namespace) -> int:
 
 
 def _compact(args: argparse.Namespace) -> int:
-    with closing(_locked(args.directory)) as directory:
+    journal_of(args.directory)
+    with closing(ModelDirectory(args.directory)) as directory:
         journal = Journal(directory.journal)
         before = journal.size
         durable = _resumed(directory, journal)
@@ -109,9 +112,9 @@ def _compact(args: argparse.Namespace) -> int:
     return 0
 
 
-def _locked(directory: Path) -> ModelDirectory:
-    journal_of(directory)
-    return ModelDirectory(directory)
+def _locked(directory: Path | None) -> AbstractContextManager[object]:
+    """Keep classifiers away; nothing writes to a journal that stands alone."""
+    return nullcontext() if directory is None else closing(ModelDirectory(directory))
 
 
 def _resumed(directory: ModelDirectory, journal: Journal) -> DurableModel:

@@ -14,7 +14,7 @@ from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import HiddenLayerMismatchError, MergeError
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.journal.check import JOURNAL
+from proemlc_ros.journal.journal import JOURNAL, Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def _merge_models(args: argparse.Namespace) -> int:
 def _journal_of(path: Path) -> Path:
     """Return the journal of a path: itself, that of a model directory, or beside a model."""
     folder = path if path.is_dir() else path.parent
-    return folder / JOURNAL if (folder / JOURNAL).is_dir() else folder
+    return Journal.find(folder) or folder
 
 
 def _merge_journals(args: argparse.Namespace, journals: list[Path]) -> int:

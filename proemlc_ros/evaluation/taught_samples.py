@@ -20,7 +20,7 @@ from proemlc_ros.classifier.profiles import is_automatic
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BadSensorDataError, ModelDirectoryError, ModelFileError
-from proemlc_ros.journal.check import OLDER_SNAPSHOT, SNAPSHOT
+from proemlc_ros.journal.attachments import OLDER_SNAPSHOT, SNAPSHOT
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable

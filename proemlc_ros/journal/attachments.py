@@ -1,20 +1,32 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the model files that journal entries load, kept beside the journal by its hash.
+"""What lies beside the files of the journal: model files, settings, names of the snapshots.
 
-A file name says nothing about what the file held when it was loaded: it may be written again. A
-copy, not a link: programs such as cp write into the file that is there.
+Model files that entries load are kept by their hash. A file name says nothing about what the file
+held when it was loaded: it may be written again. A copy, not a link: programs such as cp write
+into the file that is there.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from proemlc_ros.errors import ModelDirectoryError
-from proemlc_ros.files import sync_folder
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.options import Options
+from proemlc_ros.errors import ModelDirectoryError, ParameterError
+from proemlc_ros.files import replace_text, sync_folder
+
+ATTACHMENTS = 'attachments'
+"""Folder of model files in the folder of a journal."""
+SETTINGS_FILE = 'settings.json'
+"""Settings of the model, in the folder of its journal: needed to learn the same again."""
+SNAPSHOT, OLDER_SNAPSHOT = 'snapshot.npz', 'snapshot_older.npz'
+"""Snapshots of the model, beside the folder of its journal."""
 
 _PREFIX = 'sha256:'
 _ENDING = '.npz'
@@ -103,3 +115,36 @@ def hash_of(path: Path) -> str:
         while part := stream.read(_PART):
             digest.update(part)
     return digest.hexdigest()
+
+
+# ----- settings and snapshots -----
+
+
+def write_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings into the folder of a journal, where they are not there already.
+
+    Args:
+        folder: of the journal.
+        settings: of the learner; those left out follow its first features.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    if read_settings(folder) != settings or not (folder / SETTINGS_FILE).exists():
+        replace_text(folder / SETTINGS_FILE, json.dumps(dict(settings), indent=1) + '\n')
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder; empty where there are none that this version knows."""
+    try:
+        values = json.loads((folder / SETTINGS_FILE).read_text(encoding='utf-8'))
+        Options.from_dict(values)
+        return dict(values)
+    except (OSError, ValueError, TypeError, AttributeError, ParameterError):
+        return {}
+
+
+def position_of(model: ProEMLC) -> int:
+    """Return the last entry of the journal that a snapshot holds."""
+    position = model.extra.get('position', 0)
+    return position if isinstance(position, int) else 0

@@ -11,17 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 from proemlc_ros.errors import JournalError
-from proemlc_ros.journal.check import (
-    ATTACHMENTS,
-    JOURNAL,
-    DirectoryReport,
-    check_snapshots,
-    journal_files,
-    journal_of,
-    readable,
-)
-from proemlc_ros.journal.settings_file import SETTINGS_FILE
-from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.journal.attachments import ATTACHMENTS, SETTINGS_FILE
+from proemlc_ros.journal.bag_files import journal_files
+from proemlc_ros.journal.check import DirectoryReport, check_snapshots, journal_of
+from proemlc_ros.journal.journal import JOURNAL
+from proemlc_ros.journal.salvage import readable
 
 _ATTEMPTS = 5
 
@@ -70,21 +64,21 @@ def _is_connected(target: Path) -> bool:
     """Tell whether the journal goes on where the snapshots end; not if it was just compacted."""
     report = DirectoryReport()
     check_snapshots(target, report)
-    for path in journal_files(target / JOURNAL):
-        with closing(SqliteFile(path, read_only=True)) as file:
-            first = next(file.rows(), None)
-        if first is not None:
-            return first[0] <= min(report.snapshots.values(), default=0) + 1
-    return True
+    firsts = [peek.first for peek in journal_files(target / JOURNAL) if peek.first]
+    return not firsts or firsts[0] <= min(report.snapshots.values(), default=0) + 1
 
 
 def _copy_journal(source: Path, target: Path) -> int:
     copied: list[str] = []
+    metadata = 0
     while True:
         # A file may be begun meanwhile; the last one copied may have grown.
-        left = [path for path in journal_files(source) if path.name not in copied[:-1]]
-        if copied and [path.name for path in left] in ([], copied[-1:]):
-            return len(copied)
+        left = [peek.path for peek in journal_files(source) if peek.path.name not in copied[:-1]]
+        if metadata and [path.name for path in left] in ([], copied[-1:]):
+            return len(copied) + metadata
+        # Before the newest file, which then has all that the metadata knows of.
+        if copied or not left:
+            metadata = _copy_files([source / 'metadata.yaml'], target) or 1
         for path in left:
             try:
                 _copy_database(path, target / path.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from proemlc_ros.errors import BagError
 
 _PACKAGE = 'proemlc_ros'
 _SEPARATOR = '=' * 80
+_HASH = re.compile('RIHS01_[0-9a-f]{64}')
 # Types of others that a journal has, or that ours contain.
 _OTHERS = {'sensor_msgs/CompressedImage': 'std_msgs/Header header\nstring format\nuint8[] data\n',
            'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
@@ -41,6 +43,42 @@ def entry_definition(type_name: str) -> tuple[str, str]:
     _add_needed(parts[0], parts, seen)
     return '\n'.join([parts[0].rstrip('\n'), *(part.rstrip('\n') for part in parts[1:]), '']), (
         _hash_of(type_name))
+
+
+def is_version_of(definition: str, type_hash: str, type_name: str) -> bool:
+    """Tell whether a definition is one of ours, of this version or another.
+
+    Versions differ in fields and constants that later ones have at the end.
+
+    Args:
+        definition: text of a type with those that it needs.
+        type_hash: RIHS01 hash of the type; empty where not known.
+        type_name: such as 'proemlc_ros/msg/LabelAnnotation'.
+    """
+    if type_hash and not _HASH.fullmatch(type_hash):
+        return False
+    try:
+        current, current_hash = entry_definition(type_name)
+    except (BagError, OSError):
+        return bool(definition)  # A broken installation does not damage a journal.
+    if definition == current or type_hash and type_hash == current_hash:
+        return definition == current and (
+            not type_hash or not current_hash or type_hash == current_hash)
+    ours, theirs = _parts(current), _parts(definition)
+    return bool(theirs) and (set(theirs) <= set(ours) or len(theirs) > len(ours)) and all(
+        lines[:len(ours[name])] == ours[name][:len(lines)] and bool(lines)
+        for name, lines in theirs.items() if name in ours)
+
+
+def _parts(definition: str) -> dict[tuple[str, bool], list[str]]:
+    """Return the constants and the fields of each type in a definition."""
+    parts: dict[tuple[str, bool], list[str]] = {}
+    for block in definition.split(f'{_SEPARATOR}\nMSG: '):
+        name, lines = ('', block.splitlines()) if not parts else (
+            block.partition('\n')[0], block.splitlines()[1:])
+        for line in lines:
+            parts.setdefault((name, '=' in line), []).append(line)
+    return parts
 
 
 def _add_needed(text: str, parts: list[str], seen: set[str]) -> None:

@@ -23,14 +23,12 @@ from proemlc_ros.cdr import (
     read_annotation,
     read_event,
 )
-from proemlc_ros.journal.definitions import entry_definition
-from proemlc_ros.journal.entry_proof import EntryRecord, Row
+from proemlc_ros.journal.definitions import entry_definition, is_version_of
 from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.journal.proof import Pair, Row
 from proemlc_ros.records import Annotation, Event, Picture
 
 JournalRecord = Annotation | Event
-Pair = tuple[Row, EntryRecord | None]
-"""An entry with its proof, None where an earlier version wrote it."""
 ENTRY_TYPES = (ANNOTATION_TYPE, EVENT_TYPE, PICTURE_TYPE)
 """Message types of the entries, in the order of their topics."""
 
@@ -72,6 +70,19 @@ def new_topics(node_name: str) -> list[BagTopic]:
         topics.append(BagTopic(f'{node_name.rstrip("/")}/{ending}', type_name,
                                definition=definition, type_hash=type_hash))
     return topics
+
+
+def are_whole(topics: Sequence[BagTopic]) -> bool:
+    """Tell whether topics, which may be damaged, are those of a journal of any version."""
+    if [topic.type for topic in topics] != list(ENTRY_TYPES[:len(topics)]) or not topics:
+        return False
+    if not all(isinstance(text, str) for topic in topics
+               for text in (topic.name, topic.definition, topic.type_hash)):
+        return False
+    nodes = {topic.name.removesuffix(f'/{ending}')
+             for topic, ending in zip(topics, _TOPIC_ENDINGS, strict=False)}
+    return len(nodes) == 1 and topics[0].name not in nodes and all(
+        is_version_of(topic.definition, topic.type_hash, topic.type) for topic in topics)
 
 
 def are_current(topics: Sequence[BagTopic]) -> bool:

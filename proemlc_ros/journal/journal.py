@@ -3,7 +3,8 @@
 """The journal: all annotations and events of a model, in order, as an ordinary rosbag2.
 
 Annotations carry their features, so that a new classifier that replays the journal learns the
-same, and the journal can be evaluated like any bag.
+same, and the journal can be evaluated like any bag. Each entry has a record beside it that proves
+it, see proof.py.
 """
 
 from __future__ import annotations
@@ -15,43 +16,42 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from proemlc_ros.cdr import read_picture
 from proemlc_ros.errors import JournalError
 from proemlc_ros.files import write_problem
-from proemlc_ros.journal.appendable_bag import AppendableBag
-from proemlc_ros.journal.attachments import Attachments, names_content
+from proemlc_ros.journal.attachments import ATTACHMENTS, Attachments, names_content, read_settings
+from proemlc_ros.journal.bag_files import BagFiles, is_journal
 from proemlc_ros.journal.entries import (
-    ENTRY_TYPES,
     EVENT_TOPIC,
     PICTURE_PREFIX,
     PICTURE_TOPIC,
     RECORD_TOPICS,
     JournalEntry,
     JournalRecord,
-    Pair,
-    are_current,
     decode,
     encode,
-    is_valid_entry,
     late_reference,
-    new_topics,
     pictures_of,
     with_pictures,
 )
-from proemlc_ros.journal.journal_file import FileReport
+from proemlc_ros.journal.proof import Pair
+from proemlc_ros.journal.salvage import FileReport
+from proemlc_ros.journal.sqlite_file import AT_ONCE
 from proemlc_ros.records import Picture
+
+JOURNAL = 'journal'
+"""Folder of the journal in a model directory."""
 
 Result = TypeVar('Result')
 
-_ROWS_AT_ONCE = 1000
 _ALL = 2**40
 _FEW = 32
 
 
 class Journal:
-    """A journal that is open for appending; safe to use from several threads.
+    """The journal in a folder, open for appending or only for reading; safe in several threads.
 
     Opening never fails for what is in the folder: entries that do not prove themselves are left
     out and named in `repairs`. Where the disk allows no writing, the journal can be read, and
@@ -64,62 +64,92 @@ class Journal:
         max_bytes: size of the whole journal above which the oldest files go, 0 for no limit; what
             no snapshot holds yet is never deleted.
         clock: returns nanoseconds since the epoch.
+        read_only: change nothing on the disk; a classifier may write meanwhile.
 
     Attributes:
         last_write: time of the last write in nanoseconds; None: none since the opening.
         problem: why nothing can be written, in words; empty where it can.
+        attachments: content of the files that entries load.
+
+    Raises:
+        JournalError: there is nothing to read, or the disk fails; only with read_only.
     """
 
     def __init__(self, folder: Path, node_name: str = '/proemlc',
                  max_file_bytes: int = 64 * 1024 * 1024, max_bytes: int = 0,
-                 clock: Callable[[], int] = time.time_ns) -> None:
+                 clock: Callable[[], int] = time.time_ns, read_only: bool = False) -> None:
         self.folder = folder
         self.max_bytes = max_bytes
         self.last_write: int | None = None
         self.problem = ''
-        self._node_name = node_name
+        self._read_only = read_only
         self._clock = clock
         self._lock = threading.Lock()
-        # Several files, so that the oldest can go.
-        self._max_file_bytes = min(max_file_bytes, max_bytes // 4 or max_file_bytes)
-        self._bag = self._open()
-        self.attachments = Attachments(folder / 'attachments')
+        self._new_files = partial(
+            BagFiles, folder, node_name,
+            # Several files, so that the oldest can go.
+            min(max_file_bytes, max_bytes // 4 or max_file_bytes), read_only, not read_only)
+        self._files = self._guarded('read', self._new_files)
+        if not read_only and (error := self._files.problem or write_problem(folder)):
+            self.problem = self._in_words('write', error)
+        self.attachments = Attachments(folder / ATTACHMENTS)
 
-    def _open(self) -> AppendableBag:
-        bag = self._new_bag()
-        error = bag.problem or write_problem(self.folder)
-        self.problem = self._in_words('write', error) if error else ''
-        return bag
+    @staticmethod
+    def find(path: Path) -> Path | None:
+        """Return the folder of the journal that a path names; None where it is no journal.
 
-    def _new_bag(self) -> AppendableBag:
-        return AppendableBag(self.folder, ENTRY_TYPES, lambda: new_topics(self._node_name),
-                             are_current, is_valid_entry, self._max_file_bytes)
+        Args:
+            path: the folder itself, a .db3 file in it, or a model directory that has one.
+        """
+        if path.suffix == '.db3' and path.is_file():
+            path = path.parent
+        if is_journal(path):
+            return path
+        if is_journal(path / JOURNAL):
+            return path / JOURNAL
+        found = [folder for folder in (path.iterdir() if path.is_dir() else ())
+                 if is_journal(folder)]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the model, as kept beside the entries; empty where they are not."""
+        return read_settings(self.folder)
 
     @property
     def last_number(self) -> int:
         """Number of the last entry; 0 without any."""
-        return self._bag.last_id
+        return self._files.last
+
+    @property
+    def head(self) -> bytes | None:
+        """Chain value of the last entry; None where not known, or without any."""
+        return self._files.head
+
+    def chain(self, number: int) -> bytes | None:
+        """Return the chain value of an entry; None where not known."""
+        with self._lock:
+            return self._guarded('read', lambda: self._files.chain(number))
 
     @property
     def repairs(self) -> list[str]:
-        """What was repaired on opening, in words."""
-        return self._bag.repairs
+        """What was found or repaired on opening, in words."""
+        return self._files.repairs
 
     @property
     def reports(self) -> list[FileReport]:
         """What was found in each file on opening."""
-        return self._bag.reports
+        return self._files.files
 
     @property
     def unprovable(self) -> int:
         """Number of entries without a proof, of an earlier version, on opening."""
-        return sum(report.unprovable for report in self._bag.reports)
+        return sum(report.unprovable for report in self._files.files)
 
     @property
     def size(self) -> int:
         """Bytes of all files; a file that was deleted meanwhile counts nothing."""
-        paths = (self.folder / file.path for file in self._bag.files)
-        return sum(path.stat().st_size for path in paths if path.exists())
+        return self._files.size()
 
     @property
     def over_limit(self) -> bool:
@@ -127,9 +157,10 @@ class Journal:
         return 0 < self.max_bytes < self.size
 
     def missing(self, after: int = 0) -> list[range]:
-        """Return the numbers above `after` that had no entry when the journal was opened."""
-        return [range(max(gap.start, after + 1), gap.stop) for gap in self._bag.gaps
-                if gap.stop > after + 1]
+        """Return the numbers above `after` that have no entry, up to the last number."""
+        with self._lock:
+            return [range(max(gap.start, after + 1), gap.stop) for gap in self._files.gaps()
+                    if gap.stop > after + 1]
 
     def append(self, records: Sequence[JournalRecord], references: Sequence[str] | None = None,
                pictures: Sequence[Picture | None] | None = None) -> list[int]:
@@ -151,15 +182,16 @@ class Journal:
 
     def write(self, records: Sequence[JournalRecord], references: Sequence[str] | None = None,
               pictures: Sequence[Picture | None] | None = None) -> list[JournalEntry]:
-        """Do the same; return the entries as they would be read."""
+        """Do the same; return the entries as they are read."""
         everything, notes, places = with_pictures(records, references, pictures)
         written = self._write(everything, notes)
-        return [JournalEntry(written[place], record, notes[place], time=self._bag.time_of(
-            len(written) - 1 - place)) for record, place in zip(records, places, strict=True)]
+        return [JournalEntry(number, record, notes[place], time=time)
+                for (number, time), record, place in zip(
+                    (written[place] for place in places), records, places, strict=True)]
 
     def append_late_picture(self, number: int, picture: Picture) -> int:
         """Write the picture of an annotation that is there already; return its entry's number."""
-        written, = self._write([picture], [late_reference(number)])
+        (written, _), = self._write([picture], [late_reference(number)])
         return written
 
     def pictures(self) -> dict[int, int]:
@@ -168,26 +200,26 @@ class Journal:
 
     def picture(self, entry: int) -> Picture | None:
         """Return the picture of an entry; None where it is gone."""
-        with self._lock:
-            pair = self._guarded('read', lambda: self._bag.entry(entry, [PICTURE_TOPIC]))
+        pair = self._pair(entry, [PICTURE_TOPIC])
         return None if pair is None else read_picture(pair[0][3])
 
     def _write(self, records: Sequence[JournalRecord | Picture],
-               references: Sequence[str]) -> list[int]:
+               references: Sequence[str]) -> list[tuple[int, int]]:
+        """Write entries; return number and time of each."""
         rows = [*map(encode, records)]
         with self._lock:
             self._make_writable()
             now = self._clock()
             try:
-                numbers = self._bag.append(rows, now, references)
+                written = self._files.append(rows, now, references)
             except (OSError, sqlite3.Error) as error:
                 self.problem = self._in_words('write', error)
                 doubt = ('; it cannot be told whether it was written, and it is withdrawn as '
-                         'soon as the disk answers') if self._bag.in_doubt else ''
+                         'soon as the disk answers') if self._files.in_doubt else ''
                 raise JournalError(self.problem + doubt) from error
             self.problem = ''
             self.last_write = now
-        return numbers
+        return written
 
     def retry(self) -> None:
         """Look whether a disk that could not be written can be by now."""
@@ -204,22 +236,16 @@ class Journal:
 
     def entries(self, after: int = 0) -> Iterator[JournalEntry]:
         """Yield the entries with a number above `after`, in order; pictures are not among them."""
-        while True:
-            with self._lock:
-                # In parts, since a journal may be larger than the memory.
-                some = islice(self._bag.entries(after, RECORD_TOPICS), _ROWS_AT_ONCE)
-                pairs: list[Pair] = self._guarded('read', partial(list, some))
-            if not pairs:
-                return
-            yield from map(decode, pairs)
-            after = pairs[-1][0][0]
+        return self._decoded(after, RECORD_TOPICS)
 
     def events(self, after: int = 0) -> Iterator[JournalEntry]:
         """Yield the entries above `after` that are events; annotations are not decoded."""
-        with self._lock:
-            pairs = self._guarded('read', lambda: [
-                *self._bag.entries(after, [EVENT_TOPIC])])
-        return map(decode, pairs)
+        return self._decoded(after, [EVENT_TOPIC])
+
+    def entry(self, number: int) -> JournalEntry | None:
+        """Return one entry; None where it is gone."""
+        pair = self._pair(number, RECORD_TOPICS)
+        return None if pair is None else decode(pair)
 
     def select(self, numbers: Iterable[int]) -> Iterator[JournalEntry]:
         """Yield the annotations and events with some numbers, in order; those gone are left out.
@@ -237,41 +263,47 @@ class Journal:
             if entry.number >= wanted[-1]:
                 return
 
-    def chain(self, number: int) -> bytes | None:
-        """Return the value of the digest chain behind an entry; None where it is not known."""
-        with self._lock:
-            pair = self._guarded('read', lambda: self._bag.entry(number))
-        return None if pair is None or pair[1] is None else pair[1].chain
+    def _decoded(self, after: int, topics: Sequence[int]) -> Iterator[JournalEntry]:
+        while True:
+            with self._lock:
+                # In parts, since a journal may be larger than the memory.
+                some = islice(self._files.pairs(after, topics), AT_ONCE)
+                pairs: list[Pair] = self._guarded('read', partial(list, some))
+            if not pairs:
+                return
+            yield from map(decode, pairs)
+            after = pairs[-1][0][0]
 
-    def entry(self, number: int) -> JournalEntry | None:
-        """Return one entry; None where it is gone."""
+    def _pair(self, number: int, topics: Sequence[int]) -> Pair | None:
         with self._lock:
-            pair = self._guarded('read', lambda: self._bag.entry(
-                number, RECORD_TOPICS))
-        return None if pair is None else decode(pair)
+            return self._guarded('read', lambda: self._files.pair(number, topics))
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
         """Return number and reference of the newest entries with such references, oldest first."""
         with self._lock:
-            return self._guarded('read', lambda: self._bag.references(prefix, most))
+            return self._guarded('read', lambda: self._files.references(prefix, most))
 
     def continue_after(self, number: int) -> None:
         """Number new entries above this, where a snapshot knows of more than the journal."""
         with self._lock:
-            self._bag.continue_after(number)
+            self._files.continue_after(number)
 
     def checkpoint(self, up_to: int) -> None:
         """Take note of snapshots: delete oldest files above the limit, renew the metadata.
 
         Args:
             up_to: number of the last entry that every snapshot holds.
+
+        Raises:
+            JournalError: the disk fails, or the journal is only read.
         """
         with self._lock:
-            if self._bag.problem:
+            self._check_not_read_only()
+            if self._files.problem:
                 return
             if self.max_bytes:
                 self._guarded('shrink', lambda: self._drop(self.max_bytes, up_to))
-            self._guarded('update', self._bag.write_metadata)
+            self._guarded('update', self._files.write_metadata)
 
     def compact(self, up_to: int) -> None:
         """Delete all files that hold nothing else than what every snapshot holds.
@@ -284,36 +316,41 @@ class Journal:
         """
         with self._lock:
             self._make_writable()
-            if self._bag.files[-1].counts:
-                self._guarded('compact', self._bag.begin_file)
+            if self._files.files[-1].numbers:
+                self._guarded('compact', self._files.begin_file)
             self._guarded('compact', lambda: self._drop(0, up_to))
 
     def _drop(self, max_bytes: int, up_to: int) -> None:
-        if self._bag.drop_oldest(max_bytes, up_to) and len(self.attachments):
+        if self._files.drop_oldest(max_bytes, up_to) and len(self.attachments):
             self.attachments.keep_only(
-                record.reference for _, record in self._bag.entries(0, [EVENT_TOPIC])
+                record.reference for _, record in self._files.pairs(0, [EVENT_TOPIC])
                 if record is not None and names_content(record.reference))
 
     def close(self) -> None:
-        """Bring the metadata up to date and close the bag."""
+        """Bring the metadata up to date and close the files."""
         with self._lock:
-            self._guarded('close', self._bag.close)
+            self._guarded('close', self._files.close)
 
     def _make_writable(self) -> None:
-        """Open the bag again where it could not be repaired or made on this disk before.
+        """Open the files again where they could not be repaired or made on this disk before.
 
         Raises:
-            JournalError: it still cannot.
+            JournalError: that is still not possible, or the journal is only read.
         """
-        if not self._bag.problem:
+        self._check_not_read_only()
+        if not self._files.problem:
             return
         if error := write_problem(self.folder):
             raise JournalError(self._in_words('write', error))
-        last = self._bag.last_id
-        self._bag = self._new_bag()
-        self._bag.continue_after(last)
-        if self._bag.problem:
-            raise JournalError(self._in_words('write', self._bag.problem))
+        last = self._files.last
+        self._files = self._new_files()
+        self._files.continue_after(last)
+        if self._files.problem:
+            raise JournalError(self._in_words('write', self._files.problem))
+
+    def _check_not_read_only(self) -> None:
+        if self._read_only:
+            raise JournalError(f'the journal {self.folder} was opened to be read only')
 
     def _guarded(self, what: str, action: Callable[[], Result]) -> Result:
         try:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
+from typing import Any
 
 from proemlc_ros.files import sync_folder
-from proemlc_ros.journal.entry_proof import EntryRecord, Row, merged
-from proemlc_ros.journal.metadata import VERSION, BagTopic, FileSummary
+from proemlc_ros.journal.metadata import BagTopic
+from proemlc_ros.journal.proof import LARGEST_NUMBER, EntryRecord, Pair, Row, merged
 
 # Zeros kept behind the last page (sparse, so free). SQLite ignores them; a file whose last bytes
 # are lost, as cheap flash does on power failure, then loses none of its content.
@@ -44,6 +45,13 @@ _RECORDS = """
 CREATE TABLE IF NOT EXISTS proemlc_entries(
     id INTEGER PRIMARY KEY, digest BLOB NOT NULL, chain BLOB NOT NULL, reference TEXT NOT NULL);
 """
+_NAMES = frozenset({'schema', 'metadata', 'topics', 'message_definitions', 'messages',
+                    'timestamp_idx'})
+AT_ONCE = 200
+"""Entries that are read under one lock of a file."""
+# Numbers begin with 1; others are damaged, and must be seen to be said.
+_BELOW_ALL, _ABOVE_ALL = -2**63, 2**63 - 1
+_ROWS = 'SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id'
 # Primary result codes of SQLite that tell of the disk or of other users, not of the content:
 # PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
 _DISK_CODES = frozenset({3, 5, 6, 7, 8, 10, 13, 14})
@@ -129,12 +137,16 @@ class SqliteFile:
             if self.has_records:
                 self._database.execute('DELETE FROM proemlc_entries WHERE id > ?', (after,))
 
-    def records(self, after: int = 0) -> Generator[EntryRecord, None, None]:
+    def record(self, number: int) -> EntryRecord | None:
+        """Return the record of an entry, or None."""
+        return next(self.records(number - 1, number), None)
+
+    def records(self, after: int = 0, up_to: int = 2**63 - 1) -> Iterator[EntryRecord]:
         """Yield the records with a number above `after`, in order."""
         if self.has_records:
             yield from starmap(EntryRecord.read, self._database.execute(
                 'SELECT id, digest, chain, reference FROM proemlc_entries WHERE id > ? '
-                'ORDER BY id', (after,)))
+                'AND id <= ? ORDER BY id', (after, up_to)).fetchall())
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
         """Return number and reference of the last entries whose reference begins so, in order."""
@@ -147,33 +159,55 @@ class SqliteFile:
         return [(record.number, record.reference) for record in reversed(found)
                 if record.reference.startswith(prefix)]
 
-    def entries(self, after: int = 0,
-                topics: Sequence[int] = ()) -> Iterator[tuple[Row | None, EntryRecord | None]]:
-        """Yield rows with their records, in order; either may be missing.
+    def entries(self) -> Iterator[tuple[Row | None, EntryRecord | None]]:
+        """Yield all rows with their records, in order; either may be missing.
 
-        Args:
-            after: number above which they are.
-            topics: numbers of the topics whose rows are wanted; empty: all.
+        A lock is held for a few of them at a time, for which a writer waits.
         """
-        return merged(self.rows(after, topics), self.records(after))
+        after, end = _BELOW_ALL, 0
+        while end < _ABOVE_ALL:
+            with self._database:
+                self._database.execute('BEGIN')
+                rows = self._database.execute(f'{_ROWS} LIMIT {AT_ONCE}', (after,)).fetchall()
+                end = rows[-1][0] if len(rows) == AT_ONCE else _ABOVE_ALL
+                records = list(self.records(after, end))
+            yield from merged(rows, records)
+            after = end
 
-    def rows(self, after: int = 0,
-             topics: Sequence[int] = ()) -> Generator[Row, None, None]:
-        """Yield the rows with a number above `after`, in order; see `entries`."""
+    def pairs(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
+        """Yield rows above a number, of some topics or all, with their records; see `entries`."""
         among = f'AND topic_id IN ({",".join(map(str, topics))}) ' if topics else ''
-        yield from self._database.execute(
-            f'SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? {among}'
-            'ORDER BY id', (after,))
+        records = 'proemlc_entries' if self.has_records else (
+            '(SELECT NULL AS id, NULL AS digest, NULL AS chain, NULL AS reference)')
+        found: list[tuple[Any, ...]] = []
+        while not found or len(found) == AT_ONCE:
+            found = self._database.execute(
+                'SELECT messages.id, topic_id, timestamp, data, digest, chain, reference '
+                f'FROM messages LEFT JOIN {records} AS proof ON proof.id = messages.id '
+                f'WHERE messages.id > ? {among}ORDER BY messages.id LIMIT {AT_ONCE}',
+                (after,)).fetchall()
+            for number, topic, time, data, *proof in found:
+                yield (number, topic, time, data), (
+                    None if proof[0] is None else EntryRecord.read(number, *proof))
+            if not found:
+                return
+            after = found[-1][0]
 
     def row(self, number: int) -> Row | None:
         """Return the row of that number, or None."""
-        row: Row | None = self._database.execute(
-            'SELECT id, topic_id, timestamp, data FROM messages WHERE id = ?',
-            (number,)).fetchone()
-        return row
+        row: Row | None = self._database.execute(f'{_ROWS} LIMIT 1', (number - 1,)).fetchone()
+        return row if row is not None and row[0] == number else None
+
+    def first_number(self) -> int:
+        """Return the number of the first entry, 0 without any; one damaged number is no matter."""
+        tables = ['messages', *(['proemlc_entries'] if self.has_records else [])]
+        found = [self._database.execute(
+            f'SELECT min(id) FROM {table} WHERE id BETWEEN 1 AND {LARGEST_NUMBER}').fetchone()[0]
+            for table in tables]
+        return max(number or 0 for number in found)
 
     def topics(self) -> list[BagTopic]:
-        """Return the topics of the file, with their definitions."""
+        """Return the topics of the file, with their definitions; damaged ones as they are."""
         return [
             BagTopic(name, kind, definition=definition, type_hash=type_hash)
             for name, kind, definition, type_hash in self._database.execute(
@@ -181,21 +215,44 @@ class SqliteFile:
                 'FROM topics LEFT JOIN message_definitions ON type = topic_type '
                 'ORDER BY topics.id')]
 
+    def is_journal(self, types: Sequence[str]) -> bool:
+        """Tell whether it is a file of a journal, by its records or, of the first version, topics.
+
+        Args:
+            types: of the topics; the first version had two. Recorded topics have QoS profiles.
+        """
+        if self.has_records:
+            return True
+        try:
+            found = self._database.execute(
+                'SELECT type, offered_qos_profiles FROM topics ORDER BY id').fetchall()
+        except sqlite3.OperationalError as error:  # Another database, without such a table.
+            if is_disk_error(error):
+                raise
+            return False
+        return len(found) > 1 and found == [(name, '') for name in types[:len(found)]]
+
     def size(self) -> int:
         """Return the bytes that the content takes."""
         (pages,), = self._database.execute('PRAGMA page_count')
         (page,), = self._database.execute('PRAGMA page_size')
         return int(pages * page)
 
-    def is_sound(self) -> bool:
-        """Tell whether the structure of the whole file is as it should be."""
-        return is_sound(self._database)
-
-    def store_summary(self, summary: FileSummary) -> None:
-        """Keep a summary in the file, so that it need not be counted again."""
-        with self._database:
-            self._database.execute(
-                'INSERT OR REPLACE INTO metadata VALUES (1, ?, ?)', (VERSION, summary.to_text()))
+    def problem(self) -> str:
+        """Return what is wrong with structure, tables and index, in words; reads all of it."""
+        if not is_sound(self._database, 'integrity_check'):
+            return 'its structure is damaged'
+        names = {name for name, in self._database.execute('SELECT name FROM sqlite_master')}
+        if lacking := sorted(_NAMES - names):
+            return f'it has no {lacking[0]}'
+        if self._database.execute('SELECT schema_version FROM schema').fetchall() != [(4,)]:
+            return 'its schema version is damaged'
+        self._database.execute('SELECT metadata_version, metadata FROM metadata').fetchall()
+        formats = self._database.execute(
+            'SELECT id, serialization_format, offered_qos_profiles FROM topics').fetchall()
+        if formats != [(number, 'cdr', '') for number in range(1, len(formats) + 1)]:
+            return 'its list of topics is damaged'
+        return ''
 
     def close(self) -> None:
         """Close the file; nothing is lost without."""
@@ -222,10 +279,10 @@ def is_disk_error(error: BaseException) -> bool:
     return code & 0xff in _DISK_CODES
 
 
-def is_sound(database: sqlite3.Connection) -> bool:
-    """Tell whether a database passes SQLite's own check, which reads all of it."""
+def is_sound(database: sqlite3.Connection, check: str = 'quick_check') -> bool:
+    """Tell whether a database passes a check of SQLite's own, which reads all of it."""
     try:
-        return bool(database.execute('PRAGMA quick_check(1)').fetchone() == ('ok',))
+        return bool(database.execute(f'PRAGMA {check}(1)').fetchone() == ('ok',))
     except sqlite3.DatabaseError:
         return False
 

@@ -26,8 +26,8 @@ from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_so
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.foreign_text import printable_line
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.metadata import BagTopic
-from proemlc_ros.journal.stored_journal import StoredJournal
 from proemlc_ros.nodes.teaching_player import TeachingPlayer
 
 _POLL = 0.02
@@ -122,8 +122,8 @@ class BagPlayer(Node):
     def _teaching_stream(self, node: str) -> Iterator[tuple[int, TeachingPlayer, BagRecord]]:
         # Opened once more: what is published is read at the same time.
         with self._bag.again() as bag:
-            journal = StoredJournal.of(bag.path)  # Whose entries have numbers.
-            records = self._taught[node].stream(bag) if journal is None else journal.records()
+            folder = Journal.find(bag.path) if bag.path.is_dir() else None
+            records = self._taught[node].stream(bag) if folder is None else _numbered(folder)
             for recorded, record in records:
                 yield recorded, self.teaching[node], record
 
@@ -180,6 +180,13 @@ def taught_sources(bag: BagReader) -> dict[str, Sources]:
                 found[node] = find_sources(bag, TopicSelection(
                     features if recorded else '', node=node))
     return found
+
+
+def _numbered(folder: Path) -> Iterator[tuple[int, BagRecord]]:
+    """Yield time and record of the entries of a journal, with their numbers."""
+    for entry in Journal(folder, read_only=True).entries():
+        if entry.record is not None:
+            yield entry.time, entry.record._replace(entry=entry.number)
 
 
 def _own_topics(bag: BagReader, nodes: Iterable[str]) -> set[str]:

@@ -15,7 +15,7 @@ from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.renewal_task import RenewalTask, renew
 from proemlc_ros.classifier.renewals import RenewalPolicy, RenewedModel
 from proemlc_ros.errors import OutdatedRenewalError, RenewalError
-from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, EventKind, Learnt
 
 PLACES = np.random.default_rng(7).normal(size=(4, WIDTH)) * 2.0
@@ -49,7 +49,7 @@ def task_for(durable, folder) -> RenewalTask:
 def renew_once(durable, folder, meanwhile=lambda: None, at_last=lambda: None) -> None:
     """Renew in this process, with something that happens before it is read, and the swap."""
     task = task_for(durable, folder)
-    result = renew(task, lambda: read_entries(durable.directory.journal))
+    result = renew(task, lambda: Journal(durable.directory.journal, read_only=True).entries())
     assert result.better
     meanwhile()
     renewed = RenewedModel(durable, folder / 'renewed.npz', task.position)
@@ -204,9 +204,9 @@ def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
     durable = opened.durable
     teach(durable, 0, 90)
     task = task_for(durable, tmp_path)
-    whole = renew(task, lambda: read_entries(durable.directory.journal))
+    whole = renew(task, lambda: Journal(durable.directory.journal, read_only=True).entries())
     small = RenewalTask(**{**task.__dict__, 'reservoir_bytes': 40 * 4 * WIDTH})
-    drawn = renew(small, lambda: read_entries(durable.directory.journal))
+    drawn = renew(small, lambda: Journal(durable.directory.journal, read_only=True).entries())
     assert (whole.drawn, whole.samples) == (90, 90)
     assert (drawn.drawn, drawn.samples) == (40, 90)
     RenewedModel(durable, tmp_path / 'renewed.npz', task.position).swap()
@@ -248,7 +248,8 @@ class OvertakenProcess:
         self.durable = durable
 
     def run(self, task):
-        result = renew(task, lambda: read_entries(self.durable.directory.journal))
+        journal = Journal(self.durable.directory.journal, read_only=True)
+        result = renew(task, journal.entries)
         self.durable.reset()
         teach(self.durable, 0, 60)
         return result

@@ -12,7 +12,6 @@ from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.pictures import PictureBuffer, keep_late_picture
 from proemlc_ros.errors import SampleError
 from proemlc_ros.journal.check import check_directory
-from proemlc_ros.journal.entries import ENTRY_TYPES, is_valid_entry
 from proemlc_ros.records import WHOLE, Learnt, Picture, Region
 
 
@@ -64,7 +63,7 @@ def test_the_picture_of_an_annotation_is_in_the_journal(opened):
     with pytest.raises(SampleError):
         gallery.sample(99)
     again.compact()
-    report = check_directory(again.directory.path, ENTRY_TYPES, is_valid_entry)
+    report = check_directory(again.directory.path)
     assert report.problems == []
 
 

@@ -221,7 +221,7 @@ def test_an_entry_that_cannot_be_read_is_named_and_passed_over(opened, folder):
     with closing(sqlite3.connect(folder / 'journal/journal_0.db3')) as database, database:
         # An event of a kind that a later version may know, with a proof that holds.
         data, = database.execute('SELECT data FROM messages WHERE id = ?', (number,)).fetchone()
-        from proemlc_ros.journal.entry_proof import chain_of, digest_of
+        from proemlc_ros.journal.proof import chain_of, digest_of
         changed = data[:17] + b'\x63' + data[18:] if data[17] == 1 else data
         row = database.execute('SELECT id, topic_id, timestamp FROM messages WHERE id = ?',
                                (number,)).fetchone()

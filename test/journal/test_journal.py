@@ -179,7 +179,7 @@ def test_a_file_of_rubbish_is_set_aside(tmp_path):
     (tmp_path / 'journal/journal_0.db3').write_bytes(b'rubbish' * 1000)
     again = open_journal(tmp_path / 'journal')
     assert numbers_of(again) == []
-    assert again.append([make_annotation(1)]) == [1]
+    assert again.append([make_annotation(2)]) == [2]  # The metadata tells that there was one.
     assert (tmp_path / 'journal/journal_0.db3.damaged').read_bytes().startswith(b'rubbish')
 
 

@@ -31,7 +31,7 @@ from kill_harness import NodeLives, Say, open_durable, said_before_kill
 from proemlc_ros.classifier.durable_model import Correction, DurableModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, ClientRequest, Event, EventKind, Learnt, Picture
 
 WIDTH = 6
@@ -122,8 +122,10 @@ def check(folder: Path, acknowledged: dict[int, str]) -> float:
 def difference(durable: DurableModel) -> float:
     """Return how far the scores are from those of a model taught the samples in force."""
     expected = new_learner()
-    for _, _, sample in StoredJournal(durable.directory.journal).samples():
-        expected.learn(sample.features, sample.labels)
+    journal = Journal(durable.directory.journal, read_only=True)
+    samples = SampleTable().follow(journal.entries()).samples
+    for entry in journal.select(samples):
+        expected.learn(entry.record.features, samples[entry.number].labels)
     model = durable.model.learner
     assert model.samples == expected.samples, (model.samples, expected.samples)
     assert sorted(model.labels) == sorted(expected.labels)

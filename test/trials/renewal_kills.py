@@ -31,7 +31,7 @@ from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection import renewal as core_renewal
 from proemlc_ros.core.selection.search import CANDIDATES
-from proemlc_ros.journal.reading import read_entries
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, EventKind
 
 WIDTH = 6
@@ -56,7 +56,8 @@ class ThisProcess:
     def run(self, task):
         core_renewal.CANDIDATES = CANDIDATES[:2]
         renewal_task.is_better = lambda *points: True
-        return renewal_task.renew(task, lambda: read_entries(Path(task.journal)))
+        return renewal_task.renew(
+            task, lambda: Journal(Path(task.journal), read_only=True).entries())
 
     def stop(self):
         pass

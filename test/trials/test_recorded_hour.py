@@ -9,7 +9,7 @@ pytest.importorskip('proemlc_ros.msg')
 
 from recorded_hour import run
 
-from proemlc_ros.journal.stored_journal import StoredJournal
+from proemlc_ros.journal.journal import Journal
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def test_tools_agree_with_the_node_about_a_recorded_hour(ros, tmp_path):
     # 21, two corrected and one merged beside them; what was undone or deleted does not count.
     assert node['samples'] == 24
     assert set(node['counts']) == {'cup', 'plate', 'fork', 'spoon', 'blue', 'tray'}
-    assert StoredJournal(tmp_path / 'node' / 'journal').has_pictures()
+    assert Journal(tmp_path / 'node' / 'journal', read_only=True).pictures()
     for name, result in found.items():
         assert result['samples'] == node['samples'], name
         if 'counts' in result:

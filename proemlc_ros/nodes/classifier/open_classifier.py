@@ -21,8 +21,8 @@ from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
 from proemlc_ros.errors import JournalError, ParameterError
+from proemlc_ros.journal.attachments import write_settings
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.journal.settings_file import write_settings
 from proemlc_ros.nodes.classifier.blas_threads import limit_blas_threads
 
 MEGABYTE = 1_000_000

@@ -63,12 +63,18 @@ def _sealed(number: int, reference: str) -> str:
     return f'{reference}#{blake2b(f"{number} {reference}".encode(), digest_size=4).hexdigest()}'
 
 
+Pair = tuple[Row, EntryRecord | None]
+"""An entry with its proof, None where an earlier version wrote it."""
+
+
 class Verdict(Enum):
     """What is known of an entry."""
 
     PROVEN = 'proven'
     UNPROVABLE = 'unprovable'
-    """Whole, but without a record: written by an earlier version."""
+    """Whole, before the first record of the journal: written by an earlier version."""
+    UNPROVEN = 'unproven'
+    """Without a record, though earlier entries have one; refuted."""
     REFUTED = 'refuted'
     """Not what was written, or out of place."""
     MISSING = 'missing'
@@ -155,31 +161,36 @@ def merged(rows: Iterable[Row],
 
 
 class Judge:
-    """Judges the entries of one file, in order.
+    """Judges the entries of a journal in order, file by file.
 
     Args:
-        after: number of the last entry of the files before; smaller ones are out of place.
-        chain: of that entry, None where not known.
         is_valid: tells whether an entry without a record is whole.
 
     Attributes:
         chain: of the last entry, None where not known.
         last: number of the last entry that is, or was, there.
+        proven: whether a record was seen; entries behind it must have one.
     """
 
-    def __init__(self, after: int, chain: bytes | None, is_valid: Callable[[Row], bool]) -> None:
-        self.last = after
-        self.chain = chain if after else CHAIN_START
+    def __init__(self, is_valid: Callable[[Row], bool]) -> None:
+        self.last = 0
+        self.chain: bytes | None = CHAIN_START
+        self.proven = False
         self._is_valid = is_valid
-        self._seen_record = False
         # Rows without a record, until the next record tells about them.
         self._waiting: list[Row] = []
         # An entry whose chain value does not fit, until the next one tells which is wrong.
         self._doubtful: tuple[JudgedEntry, bytes] | None = None
 
-    def judge(self, pairs: Iterable[tuple[Row | None, EntryRecord | None]]
-              ) -> Iterator[JudgedEntry]:
-        """Yield the verdict on each entry."""
+    def judge(self, pairs: Iterable[tuple[Row | None, EntryRecord | None]],
+              following: EntryRecord | None = None) -> Iterator[JudgedEntry]:
+        """Yield the verdict on each entry of a file.
+
+        Args:
+            pairs: entries with their records.
+            following: first record of the next file, which may prove the end of this one.
+        """
+        self._waiting = []
         for row, record in pairs:
             number = record.number if record is not None else row[0] if row is not None else 0
             if (number <= self.last or (self._waiting and number <= self._waiting[-1][0])
@@ -190,65 +201,73 @@ class Judge:
                 yield from self._judge_recorded(row, record)
             elif row is not None:
                 self._waiting.append(row)
-        yield from self._judge_tail()
+        yield from self._judge_waiting(following)
+        if following is not None:
+            yield from self._settle_doubt(following, following.digest)
+        yield from self._end_doubt()
+
+    def links(self, record: EntryRecord) -> bool:
+        """Tell whether a record may be the next one, as far as the chain is known."""
+        return (record.number != self.last + 1 or self.chain is None
+                or chain_of(self.chain, record.digest) == record.chain)
 
     def _judge_recorded(self, row: Row | None, record: EntryRecord) -> Iterator[JudgedEntry]:
         yield from self._judge_waiting(record)
-        self._seen_record = True
+        self.proven = True
         digest = record.digest if row is None else digest_of(row)
+        yield from self._settle_doubt(record, digest)
         follows = self.last == record.number - 1
-        yield from self._settle_doubt(record, digest, follows)
         chain = chain_of(self.chain, digest) if follows and self.chain is not None else None
-        self.last = record.number
+        self.last, self.chain = record.number, record.chain
         if row is None:
-            self.chain = record.chain
             yield JudgedEntry(record.number, None, record, Verdict.MISSING)
-        elif digest == record.digest or chain == record.chain:
-            yield from self._accept(row, record, digest, chain)
-        else:
-            self.chain = record.chain
+        elif digest != record.digest and chain != record.chain:
             yield JudgedEntry(record.number, row, record, Verdict.REFUTED)
-
-    def _accept(self, row: Row, record: EntryRecord, digest: bytes,
-                chain: bytes | None) -> Iterator[JudgedEntry]:
-        self.chain = record.chain
-        entry = JudgedEntry(record.number, row, record._replace(digest=digest), Verdict.PROVEN,
-                            healed=digest != record.digest)
-        if chain is None or chain == record.chain:
-            yield entry
         else:
-            self._doubtful = entry, chain
+            entry = JudgedEntry(record.number, row, record._replace(digest=digest),
+                                Verdict.PROVEN, healed=digest != record.digest)
+            if chain is None or chain == record.chain:
+                yield entry
+            else:
+                self._doubtful = entry, chain
 
-    def _settle_doubt(self, record: EntryRecord, digest: bytes,
-                      follows: bool) -> Iterator[JudgedEntry]:
+    def _settle_doubt(self, record: EntryRecord, digest: bytes) -> Iterator[JudgedEntry]:
         """Tell whether the entry before does not belong here, or only its chain value is wrong."""
         if self._doubtful is None:
             return
         entry, expected = self._doubtful
-        self._doubtful = None
-        if follows and entry.record is not None and chain_of(expected, digest) == record.chain:
-            self.chain = expected
+        if (self.last == record.number - 1 and entry.record is not None
+                and chain_of(expected, digest) == record.chain):
+            self.chain, self._doubtful = expected, None
             yield entry._replace(record=entry.record._replace(chain=expected), healed=True)
         else:
+            yield from self._end_doubt()
+
+    def _end_doubt(self) -> Iterator[JudgedEntry]:
+        if self._doubtful is not None:
+            entry, _ = self._doubtful
+            self._doubtful = None
             yield entry._replace(linked=False)
 
-    def _judge_waiting(self, record: EntryRecord) -> Iterator[JudgedEntry]:
+    def _judge_waiting(self, record: EntryRecord | None) -> Iterator[JudgedEntry]:
         """Judge rows without records from the first record behind them."""
         rows, self._waiting = self._waiting, []
         if not rows:
             return
-        if not self._seen_record:
+        if not self.proven:
             yield from map(self._judge_older, rows)
             return
         yield from self._end_doubt()
         records = records_of(rows, [LOST_REFERENCE] * len(rows), self.chain)
-        complete = [row[0] for row in rows] == list(range(self.last + 1, record.number))
-        if complete and chain_of(records[-1].chain, record.digest) == record.chain:
+        complete = record is not None and (
+            [row[0] for row in rows] == list(range(self.last + 1, record.number)))
+        if (complete and record is not None
+                and chain_of(records[-1].chain, record.digest) == record.chain):
             for row, proof in zip(rows, records, strict=True):
                 yield JudgedEntry(row[0], row, proof, Verdict.PROVEN, healed=True)
             self.last, self.chain = rows[-1][0], records[-1].chain
         else:
-            yield from (JudgedEntry(row[0], row, None, Verdict.REFUTED) for row in rows)
+            yield from (JudgedEntry(row[0], row, None, Verdict.UNPROVEN) for row in rows)
 
     def _judge_older(self, row: Row) -> JudgedEntry:
         self.last = row[0]
@@ -256,20 +275,3 @@ class Judge:
         self.chain = None
         verdict = Verdict.UNPROVABLE if self._is_valid(row) else Verdict.REFUTED
         return JudgedEntry(row[0], row, None, verdict)
-
-    def _judge_tail(self) -> Iterator[JudgedEntry]:
-        yield from self._end_doubt()
-        for row in self._waiting:
-            if not self._seen_record:
-                yield self._judge_older(row)
-            elif row[0] == self.last + 1 and self._is_valid(row) and self.chain is not None:
-                self.last, self.chain = row[0], chain_of(self.chain, digest_of(row))
-                yield JudgedEntry(row[0], row, None, Verdict.UNPROVABLE)
-            else:
-                yield JudgedEntry(row[0], row, None, Verdict.REFUTED)
-
-    def _end_doubt(self) -> Iterator[JudgedEntry]:
-        if self._doubtful is not None:
-            entry, _ = self._doubtful
-            self._doubtful = None
-            yield entry._replace(linked=False)
