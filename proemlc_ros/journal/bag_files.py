@@ -61,7 +61,8 @@ class Peek(NamedTuple):
             with closing(SqliteFile(path, read_only=True)) as file:
                 if not file.is_journal(ENTRY_TYPES):
                     return cls(path, False)
-                return cls(path, True, file.first_number(), next(file.records(), None))
+                first = file.first_number()
+                return cls(path, True, first, file.record(first))
         except Exception:  # Damaged content raises what it likes; a rollback may be due.
             return cls(path)
 
@@ -192,12 +193,8 @@ class BagFiles:
         if (peek.path.name in expected.files or peek.record is None
                 or not any(file.name in expected.files for file in self.files)):
             return False
-        record: EntryRecord | None = peek.record
-        foreign = not self._judge.links(peek.record)
-        if peek.record.number <= self._judge.last:
-            with closing(SqliteFile(peek.path, read_only=True)) as file:
-                record = file.record(self._judge.last)
-            foreign = record is not None and self._judge.chain not in (None, record.chain)
+        foreign = not self._judge.links(peek.record) or (
+            self.chain(peek.first) not in (None, peek.record.chain))
         if foreign:
             self._note(f'{peek.path.name} is of another journal; it is left alone')
         return foreign
