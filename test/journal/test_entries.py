@@ -27,17 +27,16 @@ def check(record, message):
 
 
 @given(STAMPS, NAMES, NAMES, st.booleans(), st.integers(0, 9), TEXTS, TEXTS,
-       st.builds(Region, TEXTS, SIZES, SIZES, SIZES, SIZES), NUMBERS)
-def test_annotations(stamp, labels, absent, complete, width, extractor, annotator, region, entry):
+       st.builds(Region, TEXTS, SIZES, SIZES, SIZES, SIZES))
+def test_annotations(stamp, labels, absent, complete, width, extractor, annotator, region):
     features = np.arange(width, dtype=np.float32) if width else None
-    said = Annotation(stamp, labels, absent, complete, features, extractor, annotator, region,
-                      entry=entry)
+    said = Annotation(stamp, labels, absent, complete, features, extractor, annotator, region)
     read = check(said, annotation_message)
     assert read[:4] + read[5:] == said[:4] + said[5:]
     assert np.array_equal(read.features, features) if width else read.features is None
 
 
-@given(st.sampled_from(EventKind), STAMPS, TEXTS, TEXTS, TEXTS, NUMBERS, NAMES, NAMES,
-       st.booleans(), TEXTS, NUMBERS)
-def test_events(*fields):
-    assert check(Event(*fields), event_message) == Event(*fields)
+@given(st.builds(Event, st.sampled_from(EventKind), STAMPS, TEXTS, TEXTS, TEXTS, NUMBERS, NAMES,
+                 NAMES, st.booleans(), TEXTS))
+def test_events(event):
+    assert check(event, event_message) == event

@@ -32,6 +32,7 @@ from proemlc_ros.classifier.durable_model import Correction, DurableModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.table import SampleTable
 from proemlc_ros.records import Annotation, ClientRequest, Event, EventKind, Learnt, Picture
 
 WIDTH = 6
