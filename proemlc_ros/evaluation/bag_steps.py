@@ -23,12 +23,17 @@ from typing import TYPE_CHECKING
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import BagRecord, TopicSelection, find_sources
 from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.conversions import ANNOTATION_TYPE
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
 from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers, SharedRows
-from proemlc_ros.evaluation.taught_samples import TaughtSamples
+from proemlc_ros.evaluation.taught_samples import (
+    TaughtInBag,
+    TaughtSamples,
+    open_journal,
+    taught_in_journal,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -68,6 +73,10 @@ class BagSet:
         """Return the number of messages to read."""
         total = 0
         for path in self.paths:
+            journal = open_journal(path)
+            if journal is not None:
+                total += sum(report.usable for report in journal.reports)
+                continue
             with self.open(path) as bag:
                 total += find_sources(bag, self.topics).count
         return total
@@ -116,26 +125,37 @@ class BagSteps:
             BagError: The bag cannot be read, or lacks annotations that it needs.
 
         """
+        counter = _MessageCounter()
+        taught: TaughtSamples | None = taught_in_journal(
+            self.path, self.bags.topics, self.as_it_stands, self.bags.best_effort)
+        if taught is not None:
+            self.start = taught.start
+            yield from self._taught(taught, counter)
+            return
         with self.bags.open(self.path) as bag:
             self.start = bag.start
             if self.needs_annotations and not bag.of_type(ANNOTATION_TYPE):
                 raise BagError(
                     f'{bag.path}: no annotations to compare predictions with; add some with '
                     '"proemlc bag annotate", or write the predictions with --predictions FILE')
-            counter = _MessageCounter()
-            taught = TaughtSamples.of(bag, self.bags.topics, self.as_it_stands)
-            if taught is not None:
-                for step in self.stream.steps(counter.counted(taught.records())):
-                    yield step, counter.take()
-                self.labels = tuple(taught.table.state.labels)
-                self.notes = taught.notes
-                self.stream.rejects.update(taught.rejects)
+            if bag.of_type(EVENT_TYPE):
+                yield from self._taught(
+                    TaughtInBag(bag, self.bags.topics, self.as_it_stands), counter)
                 return
             sources = find_sources(bag, self.bags.topics)
             for step in self.stream.steps(counter.counted(sources.stream(bag))):
                 yield step, counter.take()
             self.stream.rejects.update(sources.rejects)
             self.notes = [f'{self.path.name}: {note}' for note in bag.notes]
+
+    def _taught(self, taught: TaughtSamples,
+                counter: _MessageCounter) -> Iterator[tuple[Step, int]]:
+        """Yield the steps of what was taught, corrected since."""
+        for step in self.stream.steps(counter.counted(taught.records())):
+            yield step, counter.take()
+        self.labels = tuple(taught.table.state.labels)
+        self.notes = taught.notes
+        self.stream.rejects.update(taught.rejects)
 
     def offer(self, layer: HiddenLayer) -> None:
         """Say which layer the samples are learnt with from now on; here it is of no use."""

@@ -10,98 +10,56 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
+from proemlc_ros.bags.sources import BagRecord, TopicSelection, find_sources
 from proemlc_ros.classifier.profiles import is_automatic
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import BadSensorDataError, ModelDirectoryError, ModelFileError
+from proemlc_ros.errors import BadSensorDataError, BagError, ModelDirectoryError, ModelFileError
 from proemlc_ros.journal.attachments import OLDER_SNAPSHOT, SNAPSHOT
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable
-from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
+from proemlc_ros.records import Annotation, Event, StampedVector
+
+if TYPE_CHECKING:
+    from proemlc_ros.features.reembedding import PictureEmbedding
 
 
-@dataclass
 class TaughtSamples:
     """The samples of a bag that tells what was undone and corrected.
 
     Args:
-        bag: open bag with events, or a journal.
-        topics: of it; with a pipeline, the features are made again, of a journal from the
-            pictures.
+        name: of the bag.
         finally_only: whether only the samples in force at the end are wanted; else also those
             that were before a reset, with the reset between them.
 
     Attributes:
         table: the reading of the bag.
+        start: of the bag, in nanoseconds.
         notes: what is missing, in words.
-        rejects: numbers of sensor messages that could not be used, by cause.
+        rejects: numbers of what could not be used, by cause.
     """
 
-    bag: BagReader
-    topics: TopicSelection
-    finally_only: bool
-    table: SampleTable = field(default_factory=SampleTable)
-    notes: list[str] = field(default_factory=list)
-    rejects: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def of(cls, bag: BagReader, topics: TopicSelection,
-           finally_only: bool = False) -> TaughtSamples | None:
-        """Return what was taught in a bag; None where it has nothing but annotations."""
-        journal = open_journal(bag.path)
-        if journal is None and not bag.of_type(EVENT_TYPE):
-            return None
-        if journal is not None and topics.sensors is not None and not journal.pictures():
-            return None  # The features are made from other topics of the bag.
-        return cls(bag, topics, finally_only)
+    def __init__(self, name: str, finally_only: bool) -> None:
+        self.name = name
+        self.table = SampleTable()
+        self.start = 0
+        self.notes: list[str] = []
+        self.rejects: Counter[str] = Counter()
+        self._finally_only = finally_only
 
     def records(self) -> Iterator[tuple[int, BagRecord]]:
         """Yield time and annotation of the samples; of a recording, also its vectors."""
-        journal = open_journal(self.bag.path)
-        if journal is None:
-            yield from self._recorded(find_sources(self.bag, self.topics))
-            return
-        self.table.follow(journal.entries())
-        self.notes += journal.repairs
-        if self.topics.sensors is None:
-            yield from self._chosen(_numbered(journal.entries()))
-        else:
-            yield from self._embedded_again(journal)
-        self._note_load()
-
-    def _recorded(self, sources: Sources) -> Iterator[tuple[int, BagRecord]]:
-        with self.bag.again() as ahead:  # What is unreadable is noted when it is read for good.
-            teaching = [(time, record.bare() if isinstance(record, Annotation) else record)
-                        for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(ahead)
-                        if isinstance(record, Annotation | Event)]
-        # An earlier version did not say which entries they are: they are counted.
-        counted = not any(record.entry for _, record in teaching)
-        unknown = 0
-        for number, time, record in _with_numbers(teaching, counted):
-            if number and isinstance(record, Annotation | Event):
-                unknown += (isinstance(record, Event) and record.sample > 0
-                            and record.kind is not EventKind.LOAD
-                            and record.sample not in self.table.steps)
-                self.table.apply(JournalEntry(number, record, time=time))
-        if unknown:
-            self.notes.append(f'{self.bag.path.name}: {unknown} corrections are about what was '
-                              'taught before the recording, and have no effect')
-        yield from self._chosen(_with_numbers(sources.stream(self.bag), counted))
-        self._note_load()
-        self.rejects.update(sources.rejects)
-        self.notes += [f'{self.bag.path.name}: {note}' for note in self.bag.notes]
+        raise NotImplementedError
 
     def _chosen(self, records: Iterable[tuple[int, int, BagRecord]]
                 ) -> Iterator[tuple[int, BagRecord]]:
         """Yield what counts, with its labels now; unnumbered records as they are."""
-        taught = self.table.samples if self.finally_only else self.table.taught()
+        taught = self.table.samples if self._finally_only else self.table.taught()
         for number, time, record in records:
             if isinstance(record, Annotation) and number:
                 sample = taught.get(number)
@@ -109,22 +67,85 @@ class TaughtSamples:
                     yield time, record._replace(labels=sample.labels, absent=sample.absent,
                                                 complete=sample.complete)
             elif isinstance(record, Event):
-                if not self.finally_only and self.table.begins(number):
+                if not self._finally_only and self.table.begins(number):
                     yield time, record
             else:
                 yield time, record  # A vector, or an annotation that was not learnt.
+        if self.table.base is not None:
+            self.notes.append(f'{self.name}: the samples of the model that was loaded are not in '
+                              'it')
 
-    def _embedded_again(self, journal: Journal) -> Iterator[tuple[int, BagRecord]]:
-        # Imported late: OpenCV takes its time, and most calls make no features.
-        from proemlc_ros.features.reembedding import PictureEmbedding
-        assert self.topics.sensors is not None
-        embedding, pictures = PictureEmbedding(self.topics.sensors(self.bag)), journal.pictures()
+
+class TaughtInBag(TaughtSamples):
+    """Those of a recording of the classifier's topics.
+
+    Args:
+        bag: open bag with events.
+        topics: of it.
+        finally_only: as in TaughtSamples.
+    """
+
+    def __init__(self, bag: BagReader, topics: TopicSelection, finally_only: bool) -> None:
+        super().__init__(bag.path.name, finally_only)
+        self._bag, self._topics, self.start = bag, topics, bag.start
+
+    def records(self) -> Iterator[tuple[int, BagRecord]]:
+        """Yield time and record of annotations and vectors."""
+        bag, sources = self._bag, find_sources(self._bag, self._topics)
+        with bag.again() as ahead:  # What is unreadable is noted when it is read for good.
+            teaching = [(time, record.bare() if isinstance(record, Annotation) else record)
+                        for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(ahead)
+                        if isinstance(record, Annotation | Event)]
+        # An earlier version did not say which entries they are: they are counted.
+        counted = not any(record.entry for _, record in teaching)
+        unknown = 0
+        for number, time, record in _with_numbers(teaching, counted):
+            if counted and isinstance(record, Event) and record.sample:
+                self.rejects[f'not_repeated_{record.kind.name.lower()}'] += 1
+            elif number and isinstance(record, Annotation | Event):
+                unknown += self.table.apply(JournalEntry(number, record, time=time)).unknown > 0
+        if unknown:
+            self.notes.append(f'{self.name}: {unknown} corrections are about what was taught '
+                              'before the recording, and have no effect')
+        yield from self._chosen(_with_numbers(sources.stream(bag), counted))
+        self.rejects.update(sources.rejects)
+        self.notes += [f'{self.name}: {note}' for note in bag.notes]
+
+
+class TaughtInJournal(TaughtSamples):
+    """Those of a journal.
+
+    Args:
+        journal: to be read.
+        embedding: makes their features again from the kept pictures; None: they stay.
+        finally_only: as in TaughtSamples.
+    """
+
+    def __init__(self, journal: Journal, embedding: PictureEmbedding | None,
+                 finally_only: bool) -> None:
+        super().__init__(journal.folder.name, finally_only)
+        self._journal, self._embedding = journal, embedding
+        self.start = min((report.first_time for report in journal.reports
+                          if report.first_time is not None), default=0)
+        self.notes += [f'{self.name}: {repair}' for repair in journal.repairs]
+
+    def records(self) -> Iterator[tuple[int, BagRecord]]:
+        """Yield time and annotation of the samples."""
+        self.table.follow(self._journal.entries())
+        if self._embedding is None:
+            return self._chosen((entry.number, entry.time, entry.record)
+                                for entry in self._journal.entries() if entry.record is not None)
+        return self._chosen(self._embedded_again(self._embedding))
+
+    def _embedded_again(self, embedding: PictureEmbedding
+                        ) -> Iterator[tuple[int, int, Annotation]]:
+        journal, pictures = self._journal, self._journal.pictures()
         left_out = broken = 0
         for number, sample in self.table.samples.items():
             picture = journal.picture(pictures[number]) if number in pictures else None
             try:
                 if picture is not None:
-                    yield self.table.steps[number].time, sample._replace(
+                    yield number, self.table.steps[number].time, sample._replace(
                         features=embedding.vector(picture.format, picture.data),
                         extractor=embedding.extractor)
             except BadSensorDataError:
@@ -135,10 +156,33 @@ class TaughtSamples:
         if broken:
             self.notes.append(f'{broken} pictures are broken')
 
-    def _note_load(self) -> None:
-        if self.table.base is not None:
-            self.notes.append(f'{self.bag.path.name}: the samples of the model that was loaded '
-                              'are not in it')
+
+def taught_in_journal(path: Path, topics: TopicSelection, finally_only: bool,
+                      best_effort: bool) -> TaughtInJournal | None:
+    """Return what was taught in a journal; None where a path names another bag.
+
+    Args:
+        path: a folder or file.
+        topics: with a pipeline, the features are made again.
+        finally_only: as in TaughtSamples.
+        best_effort: whether to use what is readable of a damaged one.
+
+    Raises:
+        BagError: it is damaged.
+    """
+    journal = open_journal(path)
+    if journal is None:
+        return None
+    if journal.repairs and not best_effort:
+        raise BagError(f'{path}: {journal.repairs[0]}; use --best-effort to take what is readable')
+    if topics.sensors is None:
+        return TaughtInJournal(journal, None, finally_only)
+    if not journal.pictures():
+        return None  # The features are made from other topics of the bag.
+    # Imported late: OpenCV takes its time, and most calls make no features.
+    from proemlc_ros.features.reembedding import PictureEmbedding
+    with BagReader(path, best_effort=True) as bag:
+        return TaughtInJournal(journal, PictureEmbedding(topics.sensors(bag)), finally_only)
 
 
 def open_journal(path: Path) -> Journal | None:
@@ -209,11 +253,6 @@ def common_settings(paths: Iterable[Path]) -> tuple[dict[str, Any], list[str]]:
                               if found.get(name) != value)
             notes.append(f'the node of {path} had {names}; those of {first} are used')
     return found, notes
-
-
-def _numbered(entries: Iterable[JournalEntry]) -> Iterator[tuple[int, int, BagRecord]]:
-    return ((entry.number, entry.time, entry.record) for entry in entries
-            if entry.record is not None)
 
 
 def _with_numbers(records: Iterable[tuple[int, BagRecord]],

@@ -3,7 +3,6 @@
 """Messages as steps: validated and matched as the node does it, and in blocks."""
 
 import numpy as np
-import pytest
 
 from proemlc_ros.classifier.buffer import MatchingRules
 from proemlc_ros.core import ProEMLC
@@ -87,15 +86,6 @@ def test_a_trained_model_tells_width_and_extractor():
     assert list(stream.steps([(1, StampedVector(1, vector(1))),
                               (2, StampedVector(2, vector(1, 2), 'other/1'))])) == []
     assert stream.rejects == {'wrong_width': 1, 'extractor_changed': 1}
-
-
-@pytest.mark.parametrize(('kind', 'labels'), [
-    (EventKind.RENAME, ['red', 'mug']), (EventKind.REMOVE, ['red'])])
-def test_labels_follow_events(kind, labels):
-    stream = stream_of()
-    list(stream.steps([(1, Annotation(1, ('cup', 'red'), features=vector(1))),
-                       (2, Event(kind, label='cup', new_label='mug'))]))
-    assert list(stream.expected.known) == labels
 
 
 def test_a_reset_forgets_everything_and_rejects_what_waits():

@@ -96,52 +96,15 @@ def test_two_bags_are_one_stream(tmp_path, samples):
     assert parts.metrics.values() == whole.metrics.values()
 
 
-def test_events_of_a_journal_are_repeated(samples):
-    stream, model = [], small_model()
-    for number, (values, labels) in enumerate(samples[:60]):
-        stream.append((number, Annotation(number + 1, labels, features=values)))
-        model.learn(values, labels)
-    stream.append((60, Event(EventKind.UNDO)))
-    model.unlearn(samples[59][0], samples[59][1])
-    stream.append((61, Event(EventKind.RENAME, label='red', new_label='blue')))
-    model.rename_label('red', 'blue')
-    stream.append((62, Event(EventKind.REMOVE, label='cup')))
-    model.remove_label('cup')
-    evaluation = PrequentialEvaluation(small_model())
-    evaluation.play(stream)
-    assert evaluation.model.labels == model.labels == ['blue']
-    rows = [values for values, _ in samples]
-    np.testing.assert_allclose(evaluation.model.scores(rows), model.scores(rows), atol=1e-9)
-    evaluation.play([(63, Event(EventKind.RESET)), (64, Event(EventKind.LOAD, file_name='x'))])
-    assert evaluation.model.labels == [] and evaluation.model.samples == 0
-    assert evaluation.rejects == {'missing_model_file': 1}
-
-
-def test_undo_reaches_back_over_blocks(samples):
-    """The last hundred annotations can be undone, wherever blocks ended, and no more."""
-    stream = [(number, Annotation(number + 1, labels, features=values))
-              for number, (values, labels) in enumerate(samples[:300])]
-    stream.insert(150, (150, Event(EventKind.RENAME, label='red', new_label='crimson')))
-    evaluation = PrequentialEvaluation(small_model())
-    evaluation.play([*stream, *[(300, Event(EventKind.UNDO))] * 101])
-    assert evaluation.model.samples == 200
-    assert evaluation.rejects == {'undo': 1}
-
-
-@pytest.mark.parametrize('learning', [True, False])
-def test_what_is_undone_was_not_the_truth(samples, learning):
+def test_a_reset_begins_again_and_a_missing_file_is_counted(samples):
     stream = [(number, Annotation(number + 1, labels, features=values))
               for number, (values, labels) in enumerate(samples[:60])]
-    wrong = (60, Annotation(61, ('nonsense',), features=samples[60][0]))
-    undo, reset = (61, Event(EventKind.UNDO)), (62, Event(EventKind.RESET))
-    results = []
-    for given in ([*stream], [*stream, wrong, undo], [*stream, wrong, undo, reset, undo]):
-        evaluation = PrequentialEvaluation(small_model(), learning)
-        evaluation.play(given)
-        results.append(evaluation.metrics.values())
-        assert evaluation.metrics.samples == 60
-        assert 'nonsense' not in evaluation.metrics.labels
-    assert results[0] == results[1] == results[2]
+    evaluation = PrequentialEvaluation(small_model())
+    evaluation.play([*stream, (63, Event(EventKind.RESET)),
+                     (64, Event(EventKind.LOAD, file_name='x'))])
+    assert evaluation.metrics.samples == 60
+    assert evaluation.model.labels == [] and evaluation.model.samples == 0
+    assert evaluation.rejects == {'missing_model_file': 1}
 
 
 def test_a_sample_that_the_model_rejects_costs_only_itself(samples):

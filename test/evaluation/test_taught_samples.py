@@ -3,11 +3,15 @@
 """Recordings in which samples were corrected: what counts is what the corrections have left."""
 
 from collections import Counter
+from shutil import copytree, rmtree
 
 import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter
+from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
 from proemlc_ros.evaluation.backends import LocalBackend
@@ -15,7 +19,10 @@ from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
 from proemlc_ros.evaluation.collected_samples import CollectedSamples
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.training import train
+from proemlc_ros.journal.attachments import write_settings
+from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
@@ -122,7 +129,113 @@ def test_a_recording_without_numbers_says_what_was_not_repeated(recording):
     assert result.samples == 6 and result.rejects == {'not_repeated_delete': 1}
 
 
-def test_a_recording_without_corrections_is_played_as_it_happened(recording):
+def test_only_a_reset_is_left_of_the_events(recording):
     bags = recording(Event(EventKind.UNDO, entry=30), Event(EventKind.RESET, entry=31))
-    steps = list(BagSteps(bags, bags.paths[0], AnnotationStream()))
-    assert [type(step) for step, _ in steps] == [AnnotationBlock, Event, Event]
+    (block, _), (event, _) = BagSteps(bags, bags.paths[0], AnnotationStream())
+    assert isinstance(block, AnnotationBlock) and len(block) == 5
+    assert event.kind is EventKind.RESET
+    finally_only = BagSteps(bags, bags.paths[0], AnnotationStream(), as_it_stands=True)
+    assert list(finally_only) == []
+
+
+@pytest.fixture
+def unnumbered(tmp_path):
+    """Return a function that writes annotations and events as an early version published them."""
+    def write(records):
+        rmtree(tmp_path / 'early', ignore_errors=True)
+        with BagWriter(tmp_path / 'early') as bag:
+            for time, record in enumerate(records, 1):
+                if isinstance(record, Event):
+                    bag.write_event(record, time)
+                else:
+                    bag.write_annotation(record._replace(stamp=time), time)
+        return BagSet([tmp_path / 'early'])
+    return write
+
+
+def annotations(count):
+    chance = np.random.default_rng(1)
+    return [Annotation(0, ('cup', 'red') if number % 2 else ('red',),
+                       features=chance.normal(size=6).astype(np.float32))
+            for number in range(count)]
+
+
+def evaluated(bags, learning=True):
+    evaluation = PrequentialEvaluation(ProEMLC(**SETTINGS), learning)
+    result = evaluate_bags(bags, evaluation, '', lambda _: None)
+    return evaluation, result
+
+
+def test_events_without_numbers_are_about_the_last_annotation(unnumbered):
+    said = annotations(60)
+    bags = unnumbered([*said, Event(EventKind.UNDO),
+                       Event(EventKind.RENAME, label='red', new_label='blue'),
+                       Event(EventKind.REMOVE, label='cup')])
+    model = ProEMLC(**SETTINGS)
+    for one in said[:-1]:
+        model.learn(one.features, ['blue'])
+    evaluation, result = evaluated(bags)
+    assert result.samples == 59 and evaluation.model.labels == model.labels == ['blue']
+    rows = [one.features for one in said]
+    np.testing.assert_allclose(evaluation.model.scores(rows), model.scores(rows), atol=1e-9)
+
+
+def test_undos_reach_back_over_renames(unnumbered):
+    said = annotations(300)
+    rename = Event(EventKind.RENAME, label='red', new_label='crimson')
+    bags = unnumbered([*said[:150], rename, *said[150:], *[Event(EventKind.UNDO)] * 101])
+    model, _ = train(bags, SETTINGS, LocalBackend())
+    assert model.samples == 199 and model.labels == ['crimson', 'cup', 'red']
+
+
+@pytest.mark.parametrize('learning', [True, False])
+def test_what_is_undone_was_not_the_truth(unnumbered, learning):
+    said = annotations(60)
+    wrong, undo = Annotation(0, ('nonsense',), features=said[0].features), Event(EventKind.UNDO)
+    results = []
+    for given in (said, [*said, wrong, undo], [*said, wrong, undo, Event(EventKind.RESET), undo]):
+        evaluation, result = evaluated(unnumbered(given), learning)
+        results.append(evaluation.metrics.values())
+        assert result.samples == 60 and 'nonsense' not in evaluation.metrics.labels
+    assert results[0] == results[1] == results[2]
+
+
+# ----- journals -----
+
+
+@pytest.fixture
+def taught(tmp_path):
+    """Return a model directory: 45 taught; a rename undone, two relabelled, three deleted."""
+    folder = tmp_path / 'model'
+    directory = ModelDirectory(folder)
+    durable = DurableModel(VersionedModel(ProEMLC(**SETTINGS)), lambda: ProEMLC(**SETTINGS),
+                           directory, Journal(directory.journal, max_file_bytes=20_000))
+    write_settings(directory.journal, ProEMLC(**SETTINGS).options.as_dict())
+    names = ['banana', 'cup', 'plant']
+    durable.learn([one._replace(labels=(names[place % 3],))
+                   for place, one in enumerate(annotations(45))])
+    durable.rename('cup', 'mug')
+    durable.turn(EventKind.UNDO)
+    numbers = list(durable.table.samples)
+    durable.correct([Correction(numbers[0], ('cup',)), Correction(numbers[1], ('plant',))])
+    durable.correct([Correction(number, delete=True) for number in numbers[10:13]])
+    durable.journal.close()
+    directory.close()
+    return durable
+
+
+@pytest.mark.parametrize('name', ['robot1', 'journal', 'model'])
+def test_a_journal_reads_the_same_under_any_name(taught, tmp_path, name):
+    copy = tmp_path / 'copies' / name
+    copytree(taught.directory.journal, copy)
+    for file in list(copy.glob('*.db3')):
+        file.rename(copy / f'{name}_{file.stem.rpartition("_")[2]}.db3')
+    learner = taught.model.learner
+    model, sums = train(BagSet([copy]), common_settings([copy])[0], LocalBackend())
+    assert (model.samples, model.labels) == (42, ['banana', 'cup', 'plant'])
+    assert not sums.rejects
+    rows = np.random.default_rng(3).normal(size=(20, 6))
+    np.testing.assert_allclose(model.scores(rows), learner.scores(rows), atol=1e-9)
+    assert len(CollectedSamples.of(BagSet([copy])).annotations) == 42
+    _, result = evaluated(BagSet([copy]))
+    assert result.samples == 42
