@@ -257,12 +257,17 @@ def set_stale_logs_aside(path: Path) -> list[str]:
         OSError: a log cannot be moved.
     """
     notes = []
-    for log in filter(None, (_stale_wal(path), _stale_rollback(path))):
+    for log in stale_logs(path):
         kept = _unused_name(log, '.unused')
         log.rename(kept)
         notes.append(f'{log.name} belongs to another state of {path.name}; it was not applied '
                      f'and is kept as {kept.name}')
     return notes
+
+
+def stale_logs(path: Path) -> list[Path]:
+    """Return the logs beside a file that belong to another state of it."""
+    return [log for log in (_stale_wal(path), _stale_rollback(path)) if log is not None]
 
 
 @contextmanager
