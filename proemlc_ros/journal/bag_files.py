@@ -32,8 +32,8 @@ from proemlc_ros.journal.salvage import (
     FileReport,
     examine,
     rebuild,
-    set_stale_logs_aside,
     stale_logs,
+    unused_name,
 )
 from proemlc_ros.journal.sqlite_file import SqliteFile
 
@@ -226,8 +226,10 @@ class BagFiles:
     def _examined(self, path: Path, following: EntryRecord | None) -> Examined | None:
         if not self._read_only:
             try:
-                for note in set_stale_logs_aside(path):
-                    self._note(note)
+                for log in stale_logs(path):
+                    kept = log.rename(unused_name(log, '.unused'))
+                    self._note(f'{log.name} belongs to another state of {path.name}; it was not '
+                               f'applied and is kept as {kept.name}')
                 return examine(path, self._judge, following)
             except (OSError, sqlite3.Error) as error:
                 self._block(error)
