@@ -295,7 +295,7 @@ class BagFiles:
                 same = [found for found in renamed if time in (found, NO_TIME)]
                 if same:
                     renamed.remove(same[0])
-                else:
+                elif name in read_metadata(self.folder).files:  # Not dropped meanwhile.
                     yield name
 
     def _note(self, text: str) -> None:
