@@ -217,6 +217,9 @@ class BagFiles:
             self._repair(path, found)
         elif found.pairs is not None:
             self._in_memory[path.name] = found
+        if found.report.unprovable and are_current(found.topics):
+            self._note(f'{path.name}: {found.report.unprovable} entries have no proof, as if an '
+                       'earlier version had written them')
         if found.report.unlinked:
             self._note(f'{path.name}: entries {numbers_in_words(found.report.unlinked)} do not '
                        'follow the ones before them; something was replaced or its proof is '

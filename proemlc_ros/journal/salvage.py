@@ -28,6 +28,7 @@ from typing import NamedTuple
 from proemlc_ros.journal.entries import are_whole, numbers_in_words
 from proemlc_ros.journal.metadata import BagTopic, FileSummary
 from proemlc_ros.journal.proof import (
+    LOST_REFERENCE,
     EntryRecord,
     Judge,
     JudgedEntry,
@@ -54,6 +55,7 @@ class FileReport(FileSummary):
         missing: numbers of entries of which only the record is there.
         unlinked: numbers of entries that do not follow the one before.
         healed: number of records that had to be corrected.
+        unreferenced: numbers of entries of which it is lost what they refer to, if anything.
     """
 
     problem: str = ''
@@ -65,6 +67,7 @@ class FileReport(FileSummary):
     missing: list[int] = field(default_factory=list)
     unlinked: list[int] = field(default_factory=list)
     healed: int = 0
+    unreferenced: list[int] = field(default_factory=list)
 
     @property
     def needs_repair(self) -> bool:
@@ -81,6 +84,8 @@ class FileReport(FileSummary):
         if entry.verdict is Verdict.PROVEN:
             self.proven += 1
             self.healed += entry.healed
+            if entry.healed and entry.record and entry.record.reference == LOST_REFERENCE:
+                self.unreferenced.append(entry.number)
         elif entry.verdict is Verdict.UNPROVABLE:
             self.unprovable += 1
         else:
@@ -97,6 +102,8 @@ class FileReport(FileSummary):
         lost = sorted({*self.refuted, *self.missing})
         gone = (f'entries {numbers_in_words(lost)} are lost' if lost
                 else 'no entry is known to be lost')
+        if self.unreferenced:
+            gone += f', what entries {numbers_in_words(self.unreferenced)} refer to is lost'
         # What stood on pages that are gone altogether has left no trace.
         doubt = ('' if self.readable else '; it cannot be told whether more followed entry '
                  f'{max([0, self.last, *lost])}')
