@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -32,7 +32,8 @@ from proemlc_ros.journal.salvage import (
     FileReport,
     examine,
     rebuild,
-    set_stale_logs_aside,
+    stale_logs,
+    unused_name,
 )
 from proemlc_ros.journal.sqlite_file import SqliteFile
 
@@ -44,13 +45,15 @@ class Peek(NamedTuple):
         path: the file.
         is_journal: whether it is one of a journal; None where that cannot be told.
         first: number of the first entry; 0 without any.
-        record: of the first entry that has one.
+        record: of the first entry.
+        time: of the first entry, in nanoseconds; None where not known.
     """
 
     path: Path
     is_journal: bool | None = None
     first: int = 0
     record: EntryRecord | None = None
+    time: int | None = None
 
     @classmethod
     def at(cls, path: Path) -> Peek:
@@ -62,9 +65,13 @@ class Peek(NamedTuple):
                 if not file.is_journal(ENTRY_TYPES):
                     return cls(path, False)
                 first = file.first_number()
-                return cls(path, True, first, file.record(first))
+                return cls(path, True, first, file.record(first), file.first_time())
         except Exception:  # Damaged content raises what it likes; a rollback may be due.
             return cls(path)
+
+    def is_in(self, expected: Expected) -> bool:
+        """Tell whether the metadata lists the file."""
+        return expected.lists(self.path.name, self.time)
 
     @property
     def number(self) -> int:
@@ -73,22 +80,22 @@ class Peek(NamedTuple):
         return int(found[1]) if found else -1
 
 
-def journal_files(folder: Path, listed: Iterable[str] = ()) -> list[Peek]:
+def journal_files(folder: Path, expected: Expected | None = None) -> list[Peek]:
     """Return the files of a folder by the numbers of their entries.
 
     One without entries comes behind the file that comes before it by the number in its name.
 
     Args:
         folder: of the journal.
-        listed: files in its metadata; they come before others with the same entries.
+        expected: by its metadata; files in it come before others with the same entries.
     """
-    known = set(listed)
-    peeks = sorted(map(Peek.at, folder.glob('*.db3')), key=lambda peek: (
-        peek.number, peek.path.name not in known, peek.path.name))
+    known = read_metadata(folder) if expected is None else expected
+    peeks = sorted(map(Peek.at, folder.glob('*.db3')),
+                   key=lambda peek: (peek.number, peek.path.name))
     keys, before = {}, 0
     for peek in peeks:
         before = peek.first or before
-        keys[peek] = before, not peek.first, peek.path.name not in known
+        keys[peek] = before, not peek.first, not peek.is_in(known)
     return sorted(peeks, key=keys.__getitem__)
 
 
@@ -160,7 +167,7 @@ class BagFiles:
         elif not self.folder.is_dir():
             raise FileNotFoundError('there is no such folder')
         expected = read_metadata(self.folder)
-        peeks = self._own(journal_files(self.folder, expected.files), expected)
+        peeks = self._own(journal_files(self.folder, expected), expected)
         self._known_topics = _topics_in(peeks)
         self._outdated = bool(self._known_topics) and not are_current(self._known_topics)
         hashes = set()
@@ -183,14 +190,14 @@ class BagFiles:
     def _own(self, peeks: list[Peek], expected: Expected) -> list[Peek]:
         """Return the files that are a journal's, or may have been."""
         for peek in peeks:
-            if peek.is_journal is False and peek.path.name not in expected.files:
+            if peek.is_journal is False and not peek.is_in(expected):
                 self._note(f'{peek.path.name} is no file of a journal; it is left alone')
         return [peek for peek in peeks
-                if peek.is_journal is not False or peek.path.name in expected.files]
+                if peek.is_journal is not False or peek.is_in(expected)]
 
     def _is_foreign(self, peek: Peek, expected: Expected) -> bool:
         """Tell whether a file that is not listed beside others that are is of another journal."""
-        if (peek.path.name in expected.files or peek.record is None
+        if (peek.is_in(expected) or peek.record is None
                 or not any(file.name in expected.files for file in self.files)):
             return False
         foreign = not self._judge.links(peek.record) or (
@@ -210,6 +217,9 @@ class BagFiles:
             self._repair(path, found)
         elif found.pairs is not None:
             self._in_memory[path.name] = found
+        if found.report.unprovable and are_current(found.topics):
+            self._note(f'{path.name}: {found.report.unprovable} entries have no proof, as if an '
+                       'earlier version had written them')
         if found.report.unlinked:
             self._note(f'{path.name}: entries {numbers_in_words(found.report.unlinked)} do not '
                        'follow the ones before them; something was replaced or its proof is '
@@ -219,15 +229,22 @@ class BagFiles:
     def _examined(self, path: Path, following: EntryRecord | None) -> Examined | None:
         if not self._read_only:
             try:
-                for note in set_stale_logs_aside(path):
-                    self._note(note)
+                for log in stale_logs(path):
+                    kept = log.rename(unused_name(log, '.unused'))
+                    self._note(f'{log.name} belongs to another state of {path.name}; it was not '
+                               f'applied and is kept as {kept.name}')
                 return examine(path, self._judge, following)
             except (OSError, sqlite3.Error) as error:
                 self._block(error)
         try:
-            return examine(path, self._judge, following, True, self._thorough)
+            found = examine(path, self._judge, following, True, self._thorough)
         except FileNotFoundError:  # Dropped meanwhile: the snapshots hold it.
             return None
+        if found.pairs is not None:
+            for log in stale_logs(path):
+                self._note(f'{log.name} belongs to another state of {path.name}; it is not '
+                           'applied')
+        return found
 
     def _repair(self, path: Path, found: Examined) -> None:
         words, kept = found.report.in_words(), path
@@ -281,7 +298,7 @@ class BagFiles:
                 same = [found for found in renamed if time in (found, NO_TIME)]
                 if same:
                     renamed.remove(same[0])
-                else:
+                elif name in read_metadata(self.folder).files:  # Not dropped meanwhile.
                     yield name
 
     def _note(self, text: str) -> None:

@@ -79,6 +79,8 @@ def are_whole(topics: Sequence[BagTopic]) -> bool:
     if not all(isinstance(text, str) for topic in topics
                for text in (topic.name, topic.definition, topic.type_hash)):
         return False
+    if len(topics) < len(ENTRY_TYPES) and _has_last(topics[0], _NEWEST_FIELDS[0]):
+        return False  # Only earlier versions had fewer topics.
     nodes = {topic.name.removesuffix(f'/{ending}')
              for topic, ending in zip(topics, _TOPIC_ENDINGS, strict=False)}
     return len(nodes) == 1 and topics[0].name not in nodes and all(

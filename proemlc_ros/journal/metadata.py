@@ -103,6 +103,10 @@ class Expected(NamedTuple):
     head: bytes | None = None
     problem: str = ''
 
+    def lists(self, name: str, time: int | None) -> bool:
+        """Tell whether a file is listed; not if one with another first entry has its name."""
+        return name in self.files and (time is None or self.files[name] in (time, NO_TIME))
+
 
 def read_metadata(folder: Path) -> Expected:
     """Return what metadata.yaml says; never fails."""

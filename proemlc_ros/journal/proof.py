@@ -37,19 +37,22 @@ class EntryRecord(NamedTuple):
         digest: of its content.
         chain: over the digests of this and all entries before.
         reference: what an event refers to outside itself; empty for most entries.
+        damaged: whether the reference was changed.
     """
 
     number: int
     digest: bytes
     chain: bytes
     reference: str = ''
+    damaged: bool = False
 
     @classmethod
     def read(cls, number: int, digest: bytes, chain: bytes, text: str) -> EntryRecord:
         """Return a record as it is stored; a reference that was changed counts as lost."""
         reference = text.rpartition('#')[0]
-        return cls(number, digest, chain,
-                   reference if text == _sealed(number, reference) else LOST_REFERENCE)
+        if text == _sealed(number, reference):
+            return cls(number, digest, chain, reference)
+        return cls(number, digest, chain, LOST_REFERENCE, damaged=True)
 
     def stored(self) -> tuple[int, bytes, bytes, str]:
         """Return the record as it is stored."""
@@ -224,8 +227,9 @@ class Judge:
         elif digest != record.digest and chain != record.chain:
             yield JudgedEntry(record.number, row, record, Verdict.REFUTED)
         else:
-            entry = JudgedEntry(record.number, row, record._replace(digest=digest),
-                                Verdict.PROVEN, healed=digest != record.digest)
+            entry = JudgedEntry(
+                record.number, row, record._replace(digest=digest, damaged=False),
+                Verdict.PROVEN, healed=digest != record.digest or record.damaged)
             if chain is None or chain == record.chain:
                 yield entry
             else:
@@ -254,9 +258,6 @@ class Judge:
         rows, self._waiting = self._waiting, []
         if not rows:
             return
-        if not self.proven:
-            yield from map(self._judge_older, rows)
-            return
         yield from self._end_doubt()
         records = records_of(rows, [LOST_REFERENCE] * len(rows), self.chain)
         complete = record is not None and (
@@ -266,6 +267,8 @@ class Judge:
             for row, proof in zip(rows, records, strict=True):
                 yield JudgedEntry(row[0], row, proof, Verdict.PROVEN, healed=True)
             self.last, self.chain = rows[-1][0], records[-1].chain
+        elif not self.proven:
+            yield from map(self._judge_older, rows)
         else:
             yield from (JudgedEntry(row[0], row, None, Verdict.UNPROVEN) for row in rows)
 

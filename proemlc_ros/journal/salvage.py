@@ -28,6 +28,7 @@ from typing import NamedTuple
 from proemlc_ros.journal.entries import are_whole, numbers_in_words
 from proemlc_ros.journal.metadata import BagTopic, FileSummary
 from proemlc_ros.journal.proof import (
+    LOST_REFERENCE,
     EntryRecord,
     Judge,
     JudgedEntry,
@@ -54,6 +55,7 @@ class FileReport(FileSummary):
         missing: numbers of entries of which only the record is there.
         unlinked: numbers of entries that do not follow the one before.
         healed: number of records that had to be corrected.
+        unreferenced: numbers of entries of which it is lost what they refer to, if anything.
     """
 
     problem: str = ''
@@ -65,6 +67,7 @@ class FileReport(FileSummary):
     missing: list[int] = field(default_factory=list)
     unlinked: list[int] = field(default_factory=list)
     healed: int = 0
+    unreferenced: list[int] = field(default_factory=list)
 
     @property
     def needs_repair(self) -> bool:
@@ -78,16 +81,20 @@ class FileReport(FileSummary):
 
     def count(self, entry: JudgedEntry) -> None:
         """Take note of an entry."""
-        numbers = {Verdict.REFUTED: self.refuted, Verdict.UNPROVEN: self.unproven,
-                   Verdict.MISSING: self.missing}.get(entry.verdict)
-        if numbers is not None:
-            numbers.append(entry.number)
-        self.proven += entry.verdict is Verdict.PROVEN
-        self.unprovable += entry.verdict is Verdict.UNPROVABLE
-        self.healed += entry.healed
+        if entry.verdict is Verdict.PROVEN:
+            self.proven += 1
+            self.healed += entry.healed
+            if entry.healed and entry.record and entry.record.reference == LOST_REFERENCE:
+                self.unreferenced.append(entry.number)
+        elif entry.verdict is Verdict.UNPROVABLE:
+            self.unprovable += 1
+        else:
+            {Verdict.REFUTED: self.refuted, Verdict.UNPROVEN: self.unproven,
+             Verdict.MISSING: self.missing}[entry.verdict].append(entry.number)
+            return
         if not entry.linked:
             self.unlinked.append(entry.number)
-        if entry.usable and entry.row is not None:
+        if entry.row is not None:
             self.add(entry.row)
 
     def in_words(self) -> str:
@@ -95,6 +102,8 @@ class FileReport(FileSummary):
         lost = sorted({*self.refuted, *self.missing})
         gone = (f'entries {numbers_in_words(lost)} are lost' if lost
                 else 'no entry is known to be lost')
+        if self.unreferenced:
+            gone += f', what entries {numbers_in_words(self.unreferenced)} refer to is lost'
         # What stood on pages that are gone altogether has left no trace.
         doubt = ('' if self.readable else '; it cannot be told whether more followed entry '
                  f'{max([0, self.last, *lost])}')
@@ -228,7 +237,7 @@ def rebuild(path: Path, topics: Sequence[BagTopic], salvaged: Examined) -> Path:
     with closing(SqliteFile.create(rebuilt, topics)) as target:
         records = [record for _, record in pairs if record is not None]
         target.append([row for row, _ in pairs], sorted([*records, *salvaged.lost]))
-    kept = _unused_name(path, '.damaged')
+    kept = unused_name(path, '.damaged')
     try:
         os.link(path, kept)
     except OSError:  # A file system without links.
@@ -250,19 +259,17 @@ _PAGES = slice(28, 32)
 _FORMAT_VERSIONS = slice(18, 20)
 
 
-def set_stale_logs_aside(path: Path) -> list[str]:
-    """Move logs away that do not belong to a file; return what was done, in words.
+def stale_logs(path: Path) -> list[Path]:
+    """Return the logs beside a file that belong to another state of it."""
+    return [log for log in (_stale_wal(path), _stale_rollback(path)) if log is not None]
 
-    Raises:
-        OSError: a log cannot be moved.
-    """
-    notes = []
-    for log in filter(None, (_stale_wal(path), _stale_rollback(path))):
-        kept = _unused_name(log, '.unused')
-        log.rename(kept)
-        notes.append(f'{log.name} belongs to another state of {path.name}; it was not applied '
-                     f'and is kept as {kept.name}')
-    return notes
+
+def unused_name(path: Path, ending: str) -> Path:
+    """Return a name beside a file that nothing has yet: what was kept is never overwritten."""
+    kept, number = path.with_name(path.name + ending), 2
+    while kept.exists():
+        kept, number = path.with_name(f'{path.name}{ending}.{number}'), number + 1
+    return kept
 
 
 @contextmanager
@@ -296,14 +303,6 @@ def _is_being_written(path: Path) -> bool:
         except sqlite3.Error:
             return False  # A log that has to be applied, which reading alone must not.
     return True
-
-
-def _unused_name(path: Path, ending: str) -> Path:
-    """Return a name beside a file that nothing has yet: what was kept is never overwritten."""
-    kept, number = path.with_name(path.name + ending), 2
-    while kept.exists():
-        kept, number = path.with_name(f'{path.name}{ending}.{number}'), number + 1
-    return kept
 
 
 def _log(path: Path, ending: str) -> Path | None:

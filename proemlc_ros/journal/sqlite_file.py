@@ -206,6 +206,12 @@ class SqliteFile:
             for table in tables]
         return max(number or 0 for number in found)
 
+    def first_time(self) -> int | None:
+        """Return the time of the first row in nanoseconds; None without any."""
+        found = self._database.execute(
+            'SELECT timestamp FROM messages WHERE id > 0 ORDER BY id LIMIT 1').fetchone()
+        return None if found is None else found[0]
+
     def topics(self) -> list[BagTopic]:
         """Return the topics of the file, with their definitions; damaged ones as they are."""
         return [

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -96,6 +98,28 @@ def test_repair_keeps_what_proves_itself(proemlc, folder):
     assert proemlc('journal', 'repair', folder)[1].startswith(f'{folder}: 0 repairs')
     code, out, _ = proemlc('journal', 'check', folder)
     assert code == 1 and 'no entry has the number 30' in out
+
+
+def test_check_and_repair_take_the_folder_of_a_journal(proemlc, folder, tmp_path):
+    copy = (folder / 'journal').rename(tmp_path / 'robot1')
+    assert proemlc('journal', 'check', copy)[0] == 0
+    assert proemlc('journal', 'repair', copy)[1].startswith(f'{copy}: 0 repairs')
+    copy.rename(folder / 'journal')
+    code, out, _ = proemlc('journal', 'check', folder / 'journal')
+    assert code == 0 and 'snapshot.npz: whole' in out
+    durable, _ = open_model(folder)
+    code, _, err = proemlc('journal', 'repair', folder / 'journal')
+    assert code == 1 and 'another classifier uses' in err
+    durable.directory.close()
+
+
+def test_check_names_a_missing_end(proemlc, folder):
+    with closing(sqlite3.connect(folder / 'journal/journal_0.db3')) as database, database:
+        for table in ('messages', 'proemlc_entries'):
+            database.execute(f'DELETE FROM {table} WHERE id > 10')
+    code, out, _ = proemlc('journal', 'check', folder)
+    assert code == 1
+    assert 'the journal ended with entry 40, its files end with entry 10' in out
 
 
 def test_compact_drops_what_both_snapshots_hold(proemlc, folder):

@@ -272,6 +272,7 @@ def test_a_reference_is_kept_with_its_entry_and_known_when_lost(folder, file):
         database.execute("UPDATE proemlc_entries SET reference = replace(reference, '7', '6')")
     journal = Journal(folder)
     assert [entry.reference for entry in journal.entries(120)] == ['', 'lost', '']
+    assert 'what entries 122 refer to is lost' in journal.repairs[0]
     journal.close()
     with closing(sqlite3.connect(file)) as database, database:
         database.execute('DELETE FROM proemlc_entries WHERE id IN (121, 122)')

@@ -299,6 +299,13 @@ def test_the_next_file_proves_the_end_of_the_one_before(folder):
     assert numbers_of(journal) == list(range(1, COUNT + 1)) and not journal.missing()
 
 
+def test_the_next_file_proves_a_first_one_without_proofs(folder):
+    change(files_of(folder)[0], 'DROP TABLE proemlc_entries')
+    journal = Journal(folder)
+    assert numbers_of(journal) == list(range(1, COUNT + 1))
+    assert journal.unprovable == 0 and 'journal_0.db3 was damaged' in journal.repairs[0]
+
+
 DAMAGES = {
     'no definitions': ['DELETE FROM message_definitions'],
     'one definition': ['DELETE FROM message_definitions WHERE id = 2'],
