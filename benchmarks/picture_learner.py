@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.demo.domain import own_domain
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.records import Annotation
@@ -45,7 +44,7 @@ class NodeLearner:
         values = SimpleNamespace(**{entry.name: entry.default for entry in CLASSIFIER_PARAMETERS})
         values.model_directory = str(folder)
         self._extractor = extractor
-        self._classifier, _ = open_classifier(values, '/benchmark', RosbagsMessages(), print)
+        self._classifier, _ = open_classifier(values, '/benchmark', print)
 
     def teach(self, vectors: Vectors, labels: Sequence[tuple[str, ...]],
               order: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ or of earlier ones that lack the last fields, is parsed; all else is left to the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from struct import Struct
 from struct import error as struct_error
@@ -145,70 +145,49 @@ def read_picture(data: bytes) -> Picture:
 
 def picture_bytes(picture: Picture) -> bytes:
     """Return a picture as a serialized CompressedImage."""
-    message = _Writer(picture.stamp)
-    message.text(picture.format)
-    message.block(picture.data, len(picture.data))
-    return bytes(message.data)
+    head = _written(picture.stamp, (picture.format,))
+    return head + bytes(-len(head) & 3) + _UINT.pack(len(picture.data)) + picture.data
 
 
 def annotation_bytes(annotation: Annotation) -> bytes:
     """Return an annotation as a serialized LabelAnnotation."""
-    message = _Writer(annotation.stamp)
-    message.texts(annotation.labels)
-    message.texts(annotation.absent)
-    message.data.append(annotation.complete)
     features = _NO_VALUES if annotation.features is None else annotation.features
-    message.block(np.ascontiguousarray(features, _FLOAT).tobytes(), features.size)
-    message.text(annotation.extractor)
-    message.text(annotation.annotator)
-    message.text(annotation.region.id)
-    message.aligned(8)
-    message.data += _BOX.pack(*annotation.region.box)
-    message.long(annotation.entry)
-    return bytes(message.data)
+    return _written(annotation.stamp, (
+        annotation.labels, annotation.absent, annotation.complete, features, annotation.extractor,
+        annotation.annotator, annotation.region.id, _BOX.pack(*annotation.region.box),
+        annotation.entry))
 
 
 def event_bytes(event: Event) -> bytes:
     """Return an event as a serialized ModelEvent."""
-    message = _Writer(event.stamp)
-    message.data.append(event.kind)
-    for text in (event.label, event.new_label, event.file_name):
-        message.text(text)
-    message.long(event.sample)
-    message.texts(event.labels)
-    message.texts(event.absent)
-    message.data.append(event.complete)
-    message.text(event.annotator)
-    message.long(event.entry)
-    return bytes(message.data)
+    return _written(event.stamp, (
+        bytes([event.kind]), event.label, event.new_label, event.file_name, event.sample,
+        event.labels, event.absent, event.complete, event.annotator, event.entry))
 
 
-class _Writer:
-    """Writes fields one behind the other, each at its alignment."""
-
-    def __init__(self, stamp: int) -> None:
-        self.data = bytearray(_LITTLE_ENDIAN + b'\0\0' + _HEADER.pack(
-            *divmod(stamp, NANOSECONDS), 1) + b'\0')
-
-    def aligned(self, size: int) -> None:
-        self.data += bytes(-(len(self.data) - _START) % size)
-
-    def long(self, value: int) -> None:
-        self.aligned(8)
-        self.data += _LONG.pack(value)
-
-    def block(self, data: bytes, count: int) -> None:
-        self.aligned(4)
-        self.data += _UINT.pack(count) + data
-
-    def text(self, text: str) -> None:
-        encoded = text.encode() + b'\0'
-        self.block(encoded, len(encoded))
-
-    def texts(self, texts: tuple[str, ...]) -> None:
-        self.block(b'', len(texts))
-        for text in texts:
-            self.text(text)
+def _written(stamp: int, fields: Iterable[Any]) -> bytes:
+    """Return a message behind its header: texts, lists of them, numbers, each at its alignment."""
+    data = bytearray(_LITTLE_ENDIAN + b'\0\0' + _HEADER.pack(*divmod(stamp, NANOSECONDS), 1)
+                     + b'\0')
+    for field in fields:
+        if isinstance(field, bool):
+            data.append(field)
+        elif isinstance(field, bytes) and len(field) == 1:
+            data += field
+        elif isinstance(field, (int, bytes)):
+            data += bytes(_START - len(data) & 7)
+            data += _LONG.pack(field) if isinstance(field, int) else field
+        elif isinstance(field, np.ndarray):
+            data += bytes(-len(data) & 3)
+            data += _UINT.pack(field.size) + np.ascontiguousarray(field, _FLOAT).tobytes()
+        else:
+            texts = (field,) if isinstance(field, str) else field
+            if texts is field:
+                data += bytes(-len(data) & 3) + _UINT.pack(len(texts))
+            for text in texts:
+                encoded = text.encode() + b'\0'
+                data += bytes(-len(data) & 3) + _UINT.pack(len(encoded)) + encoded
+    return bytes(data)
 
 
 _PARSERS: dict[str, Callable[[bytes], object]] = {
@@ -222,14 +201,19 @@ def _annotation_body(data: bytes, offset: int) -> _Body:
     absent, place = _texts(data, place)
     complete = _boolean(data, place)
     features, place = _floats(data, place + 1)
-    extractor, place = _text(data, place)
+    return (labels, absent, complete, features if features.size else None,
+            *_annotation_end(data[place:], place + offset & 7))
+
+
+@lru_cache(maxsize=4096)
+def _annotation_end(data: bytes, offset: int) -> tuple[str, str, Region, None, int]:
+    """Return the fields behind the features; offset: of their first byte, modulo 8."""
+    extractor, place = _text(data, 0)
     annotator, place = _text(data, place)
-    region, entry = WHOLE, 0
-    if not _is_end(data, place):
-        region, place = _region(data, place, offset)
-        entry = _entry(data, place, offset)
-    return (labels, absent, complete, features if features.size else None, extractor, annotator,
-            region, None, entry)
+    if _is_end(data, place):
+        return extractor, annotator, WHOLE, None, 0
+    region, place = _region(data, place, offset)
+    return extractor, annotator, region, None, _entry(data, place, offset)
 
 
 # Many annotations say the same; parsing again takes longer than a look-up.

@@ -144,7 +144,9 @@ class DurableModel:
             try:
                 if accepted and failure is not None:
                     raise failure
-                entries = iter(self._write_annotations(accepted))
+                references = [item.request.reference if item.request else '' for item in accepted]
+                pictures = [*map(self.pictures.find, accepted)] if self.pictures.active else None
+                entries = iter(self.journal.write(accepted, references, pictures))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
             return [item if isinstance(item, ProEMLCError) else self._learn(next(entries), item)
@@ -155,17 +157,10 @@ class DurableModel:
         return ExpectedInput(learner.width, self.model.extractor, dict.fromkeys(learner.labels),
                              self.limits, self.model.version)
 
-    def _write_annotations(self, accepted: list[Annotation]) -> list[JournalEntry]:
-        references = [item.request.reference if item.request else '' for item in accepted]
-        pictures = [*map(self.pictures.find, accepted)] if self.pictures.active else None
-        entries = self.journal.write(accepted, references, pictures)
-        if pictures:
-            for entry, item in zip(entries, accepted, strict=True):
-                self.pictures.settle(entry.number, item)
-        return entries
-
     def _learn(self, entry: JournalEntry, annotation: Annotation) -> Learnt | ProEMLCError:
         self._apply(entry)
+        if self.pictures.active:
+            self.pictures.settle(entry.number, annotation)
         try:
             introduced = self.model.learn(annotation)
         except ProEMLCError as error:

@@ -230,7 +230,7 @@ class Follower:
     def _known_elsewhere(self, learner: ProEMLC, before: TableState) -> set[str]:
         """Return the labels of a learner that it does not know from listed samples alone."""
         return {name for name, count in zip(learner.labels, learner.counts, strict=True)
-                if name not in before.labels or count > before.shown[name]}
+                if name not in before.labels or count > before.shown.get(name, 0)}
 
     def _drop_unnamed(self, learner: ProEMLC, change: Change, known: set[str]) -> None:
         """Forget labels that only samples named which do not any more."""

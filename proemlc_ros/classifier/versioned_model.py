@@ -104,26 +104,32 @@ class VersionedModel:
         """
         if self.learner.extra.get(AUTOMATIC):
             self.learner = self.fitted(self.learner, annotation.extractor)
-        introduced = self.test_then_train(self.learner, annotation)
+        learner, features = self.learner, annotation.matched_features
+        known, found = learner.labels, learner.classify(features)
+        introduced = learner.learn(features, accepted_labels(annotation))
+        self._judge(annotation, found, known)
         self.extractor = self.extractor or annotation.extractor
         self._follow_labels()
         return introduced
 
-    def test_then_train(self, learner: ProEMLC, annotation: Annotation) -> tuple[str, ...]:
-        """Let a learner predict a sample, then learn it; count how well it did.
+    def test_then_train(self, learner: ProEMLC, annotation: Annotation) -> None:
+        """Let a learner that is not the running one yet do the same.
 
         Raises:
             ProEMLCError: the learner rejects it and is as before.
         """
-        known, features = learner.labels, annotation.matched_features
-        found = learner.classify(features)
+        features = annotation.matched_features
+        known, found = learner.labels, learner.classify(features)
+        learner.learn(features, accepted_labels(annotation))
+        self._judge(annotation, found, known)
+
+    def _judge(self, annotation: Annotation, found: Classification, known: list[str]) -> None:
+        """Count how well a sample was predicted before it was learnt."""
         if self.threshold_offset:
             found = found.with_offset(self.threshold_offset)
-        introduced = learner.learn(features, accepted_labels(annotation))
         self.novelties.append(float(found.novelty))
         self.hamming.add(found.labels, annotation.labels, JudgedLabels.by_annotation(
             annotation.labels, annotation.absent, annotation.complete, known))
-        return introduced
 
     def go_on_with(self, learner: ProEMLC, extractor: str) -> None:
         """Go on with a learner of the same stream that was corrected; the rolling loss goes on.

@@ -16,7 +16,6 @@ load concerns these samples too; what was turned between that entry and the load
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import takewhile
@@ -105,14 +104,14 @@ class TableState:
     def __init__(self) -> None:
         self.samples: dict[int, Annotation] = {}
         self.labels: dict[str, int] = {}
-        self.shown: Counter[str] = Counter()
+        self.shown: dict[str, int] = {}
         self.origin = self.layer = 0
 
     def copy(self) -> TableState:
         """Return an independent copy."""
         twin = copy(self)
         twin.samples, twin.labels = dict(self.samples), dict(self.labels)
-        twin.shown = Counter(self.shown)
+        twin.shown = dict(self.shown)
         return twin
 
     def put(self, number: int, sample: Annotation | None) -> None:
@@ -120,18 +119,25 @@ class TableState:
         old = self.samples.get(number)
         # First what comes: a label that stays keeps its place.
         if sample is not None:
-            for name in dict.fromkeys(sample.named):
-                self.labels[name] = self.labels.get(name, 0) + 1
-            self.shown.update(sample.labels)
+            self._count(sample, 1)
             self.samples[number] = sample
         elif old is not None:
             del self.samples[number]
         if old is not None:
-            self.shown.subtract(old.labels)
-            for name in dict.fromkeys(old.named):
-                self.labels[name] -= 1
-                if not self.labels[name]:
-                    del self.labels[name]
+            self._count(old, -1)
+
+    def _count(self, sample: Annotation, step: int) -> None:
+        labels, shown = self.labels, self.shown
+        for name in sample.labels:
+            labels[name] = labels.get(name, 0) + step
+            shown[name] = shown.get(name, 0) + step
+        if not sample.complete:
+            for name in sample.absent:
+                labels[name] = labels.get(name, 0) + step
+        if step < 0:
+            for name in sample.named:
+                if not labels.get(name, 1):
+                    del labels[name]
 
     def change_label(self, event: Event) -> None:
         """Rename, remove or merge a label in all samples."""
@@ -337,10 +343,8 @@ class SampleTable:
         for one in (*more, target):
             self._turns.append((number, event.kind, one))
             _apply_turn(self.undone, self._turns[-1])
-        if (step is not None and step.kind is None and event.kind is EventKind.UNDO
-                and not more and self._is_plain(target)):
-            return self._do_one(step._replace(
-                record=Event(EventKind.DELETE, sample=target)))
+        if target in self.samples and event.kind is EventKind.UNDO and not more:
+            return self._do_one(Step(number, 0, Event(EventKind.DELETE, sample=target)))
         self.state = self._folded(self.last, self._turns)
         if step is None:
             return difference(before, self.state)._replace(unknown=target)
@@ -356,12 +360,6 @@ class SampleTable:
             return plain
         columns = difference(before, self.state, [turned])
         return columns if len(columns.removed) < len(plain.removed) else plain
-
-    def _is_plain(self, target: int) -> bool:
-        """Tell whether a sample can be taken out without a look at anything behind it."""
-        return target in self.samples and all(
-            step.kind in (None, EventKind.RENEW) for step in takewhile(
-                lambda step: step.number > target, reversed(self.steps.values())))
 
     def _targets(self, entry: JournalEntry, event: Event) -> list[int]:
         """Return the step that an undo or redo turns, and others that go with it."""

@@ -31,7 +31,6 @@ from proemlc_ros.nodes.classifier.topics import ClassifierTopics
 from proemlc_ros.nodes.log_lines import log_info, log_warning
 from proemlc_ros.nodes.node_help import help_text, help_wanted
 from proemlc_ros.nodes.parameter_table import ParameterTable
-from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -96,7 +95,7 @@ class ClassifierNode(LifecycleNode):
         values = self._table.values
         try:
             self._classifier, report = open_classifier(
-                values, self.get_fully_qualified_name(), RosMessages(), self._log_failure)
+                values, self.get_fully_qualified_name(), self._log_failure)
         except (ProEMLCError, OSError) as error:
             self.get_logger().error(f'Cannot configure: {text_of(error)}')
             return FAILURE

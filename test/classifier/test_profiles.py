@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.profiles import PROFILES, LearnerFactory, profile_of
 from proemlc_ros.core import ProEMLC
@@ -58,7 +57,7 @@ def open_in(tmp_path):
             **{entry.name: entry.default for entry in parameters.CLASSIFIER_PARAMETERS})
         values.model_directory = str(tmp_path)
         vars(values).update(changed)
-        return open_classifier(values, '/proemlc', RosbagsMessages(), print)[0]
+        return open_classifier(values, '/proemlc', print)[0]
     return opened
 
 

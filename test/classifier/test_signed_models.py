@@ -86,8 +86,6 @@ def test_the_node_reads_its_key(tmp_path):
     pytest.importorskip('rclpy')
     from types import SimpleNamespace
 
-    from durable_model_stand import MESSAGES
-
     from proemlc_ros.errors import ParameterError
     from proemlc_ros.nodes.classifier.open_classifier import open_classifier
     from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
@@ -95,16 +93,16 @@ def test_the_node_reads_its_key(tmp_path):
     values = SimpleNamespace(**{one.name: one.default for one in CLASSIFIER_PARAMETERS})
     values.model_directory, values.require_signature = str(tmp_path), True
     with pytest.raises(ParameterError, match='set model_key_file'):
-        open_classifier(values, '/proemlc', MESSAGES, print)
+        open_classifier(values, '/proemlc', print)
     values.model_key_file = str(tmp_path / 'fleet.key')
     with pytest.raises(ParameterError, match='cannot be read'):
-        open_classifier(values, '/proemlc', MESSAGES, print)
+        open_classifier(values, '/proemlc', print)
     (tmp_path / 'fleet.key').write_bytes(KEY)
     values.model_file = 'unsigned.npz'
     with pytest.raises(ModelFileError, match='signature is required'):
-        open_classifier(values, '/proemlc', MESSAGES, print)
+        open_classifier(values, '/proemlc', print)
     values.require_signature = False
-    classifier, report = open_classifier(values, '/proemlc', MESSAGES, print)
+    classifier, report = open_classifier(values, '/proemlc', print)
     try:
         assert report.notes == ['began with unsigned.npz']
         assert classifier.durable.directory.key == KEY

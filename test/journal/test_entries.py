@@ -37,6 +37,6 @@ def test_annotations(stamp, labels, absent, complete, width, extractor, annotato
 
 
 @given(st.builds(Event, st.sampled_from(EventKind), STAMPS, TEXTS, TEXTS, TEXTS, NUMBERS, NAMES,
-                 NAMES, st.booleans(), TEXTS))
+                 NAMES, st.booleans(), TEXTS, st.just(0)))
 def test_events(event):
     assert check(event, event_message) == event

@@ -17,7 +17,6 @@ from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.classifier.resume import ResumeReport, begin, resume
 from proemlc_ros.classifier.validation import Limits
 from proemlc_ros.classifier.versioned_model import VersionedModel
-from proemlc_ros.conversions import MessageFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage.signing import read_key
 from proemlc_ros.errors import JournalError, ParameterError
@@ -42,14 +41,13 @@ def model_directory_of(values: SimpleNamespace, node_name: str) -> Path:
     return Path.home() / '.ros' / 'proemlc' / node_name.strip('/')
 
 
-def open_classifier(values: SimpleNamespace, node_name: str, messages: MessageFactory,
+def open_classifier(values: SimpleNamespace, node_name: str,
                     on_error: Callable[[str], None]) -> tuple[Classifier, ResumeReport]:
     """Open the model directory and its journal, and go on where the last run stopped.
 
     Args:
         values: of the parameters.
         node_name: fully qualified.
-        messages: of the sourced ROS.
         on_error: called with failures in the background, in words.
 
     Returns:
