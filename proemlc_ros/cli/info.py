@@ -19,6 +19,10 @@ from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, annotation_of
 from proemlc_ros.core.storage.container import read_file
 from proemlc_ros.core.storage.signing import read_key, signature_of
 from proemlc_ros.errors import BagError
+from proemlc_ros.evaluation.taught_samples import open_journal
+from proemlc_ros.foreign_text import shown
+from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.table import SampleTable
 from proemlc_ros.records import EventKind
 
 # Characters of a bar, and parts into which the length of a bag is divided.
@@ -108,9 +112,10 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
     Raises:
         BagError: the bag cannot be read.
     """
-    with BagReader(path, best_effort) as bag:
+    journal = open_journal(path)
+    with BagReader(path if journal is None else journal.folder, best_effort) as bag:
         duration = (bag.end - bag.start) / 1e9
-        kind = 'journal' if any(topic.type == EVENT_TYPE for topic in bag.topics) else 'bag'
+        kind = 'bag' if journal is None else 'journal'
         show(f'{path}: {kind}, {counted(len(bag.topics), "topic")}, '
              f'{counted(bag.count, "message")}, {duration:,.3f} s')
         if bag.count:
@@ -124,8 +129,19 @@ def show_bag(path: Path, best_effort: bool = True) -> None:
             bag.notes.append(str(error))
         else:
             show_history(history)
+        if journal is not None:
+            show_samples(journal)
         for note in bag.notes:
             show(f'note: {note}')
+
+
+def show_samples(journal: Journal) -> None:
+    """Print what is in force in a journal: samples and labels, after all corrections."""
+    state = SampleTable().follow(journal.entries()).state
+    labels = ', '.join(f'{shown(name)} {state.shown.get(name, 0)}' for name in state.labels)
+    show(f'in force: {counted(len(state.samples), "sample")}' + (f'; {labels}' if labels else ''))
+    for repair in journal.repairs:
+        show(f'note: {repair}')
 
 
 def label_history(bag: BagReader) -> LabelHistory:
