@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.experiments.datasets.mulan import find_dataset
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, Learnt
+from proemlc_ros.records import Annotation, Correction, Learnt
 
 DATA = Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'datasets'
 KINDS = ('exchanged', 'flipped')

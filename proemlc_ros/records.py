@@ -260,6 +260,24 @@ class Event(NamedTuple):
     entry: int = 0
 
 
+class Correction(NamedTuple):
+    """New labels of a learnt sample.
+
+    Args:
+        number: of the sample's journal entry.
+        labels: names that are present.
+        absent: names that are absent.
+        complete: whether every name that is not listed is absent.
+        delete: whether the sample goes, and the labels do not matter.
+    """
+
+    number: int
+    labels: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    complete: bool = True
+    delete: bool = False
+
+
 @_by_identity
 class StampedPrediction(NamedTuple):
     """What the classifier published about one feature vector.

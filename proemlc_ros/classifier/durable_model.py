@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from proemlc_ros.classifier.following import Base, Follower
 from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
@@ -36,33 +36,14 @@ from proemlc_ros.journal.attachments import position_of
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import (
-    BEGINNINGS,
     Change,
+    ModelStep,
     SampleTable,
-    Step,
     TableState,
     difference,
     last_reference,
 )
-from proemlc_ros.records import Annotation, Event, EventKind, Learnt, Vector
-
-
-class Correction(NamedTuple):
-    """New labels of a learnt sample.
-
-    Args:
-        number: of the sample's journal entry.
-        labels: names that are present.
-        absent: names that are absent.
-        complete: whether every name that is not listed is absent.
-        delete: whether the sample goes, and the labels do not matter.
-    """
-
-    number: int
-    labels: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    complete: bool = True
-    delete: bool = False
+from proemlc_ros.records import Annotation, Correction, Event, EventKind, Learnt, Vector
 
 
 class DurableModel:
@@ -194,7 +175,7 @@ class DurableModel:
             return sample
 
     def turn(self, kind: EventKind, numbers: Sequence[int] = (), annotator: str = '',
-             mine: bool = False) -> list[tuple[Step, Event]]:
+             mine: bool = False) -> list[tuple[ModelStep, Event]]:
         """Undo the last steps, or redo those undone last.
 
         Args:
@@ -212,7 +193,7 @@ class DurableModel:
         """
         with self.lock:
             self.catch_up()
-            steps = self._meant(kind, {*numbers}, annotator if mine else None)
+            steps = self.table.meant(kind, {*numbers}, annotator if mine else None)
             events = [Event(kind, self.clock(), sample=step.number, annotator=annotator)
                       for step in steps]
             return [*zip(steps, self._change(events), strict=True)]
@@ -541,33 +522,6 @@ class DurableModel:
             self.on_warning(f'the model was learnt again, in {seconds:.2f} s: {reason}')
         return learner
 
-    def _meant(self, kind: EventKind, numbers: set[int], annotator: str | None) -> list[Step]:
-        """Return the steps that are meant, in the order in which they are turned.
-
-        Raises:
-            UndoError: they are not the next ones, or there are none.
-        """
-        table, found = self.table, list[Step]()
-        while not found or len(found) < len(numbers):
-            steps = (table.next_undo(annotator) if kind is EventKind.UNDO
-                     else table.next_redo(annotator))
-            if not steps and not numbers:
-                raise UndoError(f'there is nothing to {kind.name.lower()}')
-            if numbers and not {step.number for step in steps} & numbers:
-                text = f'entry {steps[0].number}' if steps else 'nothing'
-                raise UndoError('something else was done meanwhile: the next to '
-                                f'{kind.name.lower()} is {text}; look again')
-            table = self.table.copy() if table is self.table else table
-            for step in steps:
-                if step.kind in BEGINNINGS:
-                    _require_nothing_behind(table, step)
-                found.append(step)
-                table.apply(JournalEntry(table.last + 1, Event(kind, sample=step.number)))
-        if numbers and {step.number for step in found} != numbers:
-            raise UndoError('something else was done meanwhile: other steps belong to these; '
-                            'look again')
-        return found
-
     def _apply(self, entry: JournalEntry) -> Change:
         with self._reading:
             self._copy = None
@@ -614,10 +568,3 @@ def _emptied(read: Callable[[], ProEMLC]) -> ProEMLC:
     empty = model.empty_copy()
     empty.extra.update(model.extra)
     return empty
-
-
-def _require_nothing_behind(table: SampleTable, step: Step) -> None:
-    behind = next(table.in_force(step.number), None)
-    if behind is not None:
-        raise UndoError(f'other changes were made after entry {step.number}, for instance entry '
-                        f'{behind.number}; undo those first')

@@ -23,7 +23,7 @@ from proemlc_ros.classifier.following import accepted_labels
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.samples import SampleLabels
 from proemlc_ros.errors import SampleError
-from proemlc_ros.journal.table import SampleTable, Step
+from proemlc_ros.journal.table import ModelStep, SampleTable
 from proemlc_ros.records import Annotation, Picture
 
 MOST_LISTED = 1000
@@ -84,7 +84,7 @@ class ListedSample:
         doubt: how much the others contradict it.
     """
 
-    step: Step
+    step: ModelStep
     annotation: Annotation
     has_picture: bool
     doubt: Doubt

@@ -15,13 +15,12 @@ from functools import partial
 from typing import Any
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.gallery import Gallery
 from proemlc_ros.classifier.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.step_text import event_text, steps_text
 from proemlc_ros.errors import SampleError
-from proemlc_ros.journal.table import BEGINNINGS, Step
-from proemlc_ros.records import Event, EventKind
+from proemlc_ros.journal.table import BEGINNINGS, ModelStep
+from proemlc_ros.records import Correction, Event, EventKind
 
 MOST_CORRECTED = 10_000
 
@@ -48,9 +47,9 @@ class HistoryPage:
     """Part of the history, newest first, and what undo and redo would change next."""
 
     total: int
-    steps: list[tuple[Step, bool]]
-    next_undo: list[Step]
-    next_redo: list[Step]
+    steps: list[tuple[ModelStep, bool]]
+    next_undo: list[ModelStep]
+    next_redo: list[ModelStep]
 
 
 class Review:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from proemlc_ros.foreign_text import shown, shown_names
-from proemlc_ros.journal.table import Step
+from proemlc_ros.journal.table import ModelStep
 from proemlc_ros.records import Annotation, Event, EventKind
 
 
-def step_text(step: Step) -> str:
+def step_text(step: ModelStep) -> str:
     """Return what a step did, such as "taught 'cup'"."""
     record = step.record
     if isinstance(record, Annotation):
@@ -37,7 +37,7 @@ def event_text(event: Event) -> str:
     }[event.kind]
 
 
-def steps_text(steps: Sequence[Step]) -> str:
+def steps_text(steps: Sequence[ModelStep]) -> str:
     """Return what several steps did, such as "taught 'cup', 30 times" of a burst."""
     runs = [(text, len(list(same))) for text, same in groupby(map(step_text, steps))]
     texts = [text + (f', {count} times' if count > 1 else '') for text, count in runs[:3]]

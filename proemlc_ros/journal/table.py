@@ -21,6 +21,7 @@ from copy import copy
 from itertools import takewhile
 from typing import NamedTuple
 
+from proemlc_ros.errors import UndoError
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.records import REQUEST_PREFIX, Annotation, ClientRequest, Event, EventKind
 
@@ -34,7 +35,7 @@ BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
 TURNS = (EventKind.UNDO, EventKind.REDO)
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """A change of the model that can be undone.
 
     Args:
@@ -166,7 +167,7 @@ class SampleTable:
     """
 
     def __init__(self) -> None:
-        self.steps: dict[int, Step] = {}
+        self.steps: dict[int, ModelStep] = {}
         self.undone: dict[int, int] = {}
         self.last = 0
         self.state = TableState()
@@ -187,7 +188,7 @@ class SampleTable:
         return self._rejected
 
     @property
-    def base(self) -> Step | None:
+    def base(self) -> ModelStep | None:
         """The load of another model's file that all samples come on top of; None: none."""
         step = self.steps.get(self.state.origin)
         return step if step is not None and step.kind is EventKind.LOAD else None
@@ -220,7 +221,7 @@ class SampleTable:
             return Change()
         if record.kind in TURNS:
             return self._turn(number, record, *self._targets(entry, record))
-        step = self.steps[number] = Step(number, entry.time, record)
+        step = self.steps[number] = ModelStep(number, entry.time, record)
         if record.kind in LABEL_CHANGES and is_column_change(record, self.state.labels):
             self._do(step, self.state)
             return Change(columns=[record], renamed=True)
@@ -263,7 +264,7 @@ class SampleTable:
             return self.state
         return self._folded(number, [turn for turn in self._turns if turn[0] <= number])
 
-    def in_force(self, after: int = 0) -> Iterator[Step]:
+    def in_force(self, after: int = 0) -> Iterator[ModelStep]:
         """Yield the steps above a number that are not undone, oldest first."""
         return (step for step in self.steps.values()
                 if step.number > after and step.number not in self.undone)
@@ -300,7 +301,7 @@ class SampleTable:
 
     # ----- undo and redo -----
 
-    def next_undo(self, annotator: str | None = None) -> list[Step]:
+    def next_undo(self, annotator: str | None = None) -> list[ModelStep]:
         """Return the steps that are undone next, the last one first; annotator: of this one only.
 
         Several where they belong together; empty where there is none.
@@ -310,23 +311,60 @@ class SampleTable:
                             and step.kind is not EventKind.RENEW
                             and annotator in (None, step.annotator))
 
-    def next_redo(self, annotator: str | None = None) -> list[Step]:
+    def next_redo(self, annotator: str | None = None) -> list[ModelStep]:
         """Return the steps that are redone next, in order; see `next_undo`."""
         return _first_group(self.steps[number] for number in reversed(self.undone)
                             if number in self.steps
                             and annotator in (None, self.steps[number].annotator))
+
+    def meant(self, kind: EventKind, numbers: set[int],
+              annotator: str | None = None) -> list[ModelStep]:
+        """Return the steps that an undo or redo means, in the order in which they are turned.
+
+        Args:
+            kind: UNDO or REDO.
+            numbers: of the steps; empty: the next one.
+            annotator: of this one only; None: of all.
+
+        Raises:
+            UndoError: they are not the next ones, or there are none.
+        """
+        table, found = self.copy(), list[ModelStep]()
+        while not found or len(found) < len(numbers):
+            steps = (table.next_undo if kind is EventKind.UNDO else table.next_redo)(annotator)
+            if not steps and not numbers:
+                raise UndoError(f'there is nothing to {kind.name.lower()}')
+            if numbers and not {step.number for step in steps} & numbers:
+                text = f'entry {steps[0].number}' if steps else 'nothing'
+                raise UndoError('something else was done meanwhile: the next to '
+                                f'{kind.name.lower()} is {text}; look again')
+            for step in steps:
+                table._require_nothing_behind(step)
+                found.append(step)
+                table.apply(JournalEntry(table.last + 1, Event(kind, sample=step.number)))
+        if numbers and {step.number for step in found} != numbers:
+            raise UndoError('something else was done meanwhile: other steps belong to these; '
+                            'look again')
+        return found
+
+    def _require_nothing_behind(self, step: ModelStep) -> None:
+        """Check that nothing was done to the model that a step replaced as a whole."""
+        behind = next(self.in_force(step.number), None) if step.kind in BEGINNINGS else None
+        if behind is not None:
+            raise UndoError(f'other changes were made after entry {step.number}, for instance '
+                            f'entry {behind.number}; undo those first')
 
     # ----- inside -----
 
     def _add(self, entry: JournalEntry, record: Annotation) -> Change:
         number, state = entry.number, self.state
         bare = record._replace(features=None, request=None)
-        self.steps[number] = Step(number, entry.time, bare, group_of(entry.reference))
+        self.steps[number] = ModelStep(number, entry.time, bare, group_of(entry.reference))
         known = len(state.labels)
         state.put(number, bare)
         return Change(added={number: bare}, renamed=len(state.labels) > known)
 
-    def _do_one(self, step: Step) -> Change:
+    def _do_one(self, step: ModelStep) -> Change:
         """Do a step that concerns one sample, or the layer alone."""
         state, number = self.state, step.sample
         before, names, layer = state.samples.get(number), [*state.labels], state.layer
@@ -344,7 +382,7 @@ class SampleTable:
             self._turns.append((number, event.kind, one))
             _apply_turn(self.undone, self._turns[-1])
         if target in self.samples and event.kind is EventKind.UNDO and not more:
-            return self._do_one(Step(number, 0, Event(EventKind.DELETE, sample=target)))
+            return self._do_one(ModelStep(number, 0, Event(EventKind.DELETE, sample=target)))
         self.state = self._folded(self.last, self._turns)
         if step is None:
             return difference(before, self.state)._replace(unknown=target)
@@ -383,7 +421,7 @@ class SampleTable:
                 state = self._do(step, state)
         return state
 
-    def _do(self, step: Step, state: TableState) -> TableState:
+    def _do(self, step: ModelStep, state: TableState) -> TableState:
         """Do to a state what a step does; return it."""
         record = step.record
         if isinstance(record, Annotation):
@@ -402,13 +440,13 @@ class SampleTable:
             state.change_label(record)
         return state
 
-    def _place_of(self, step: Step) -> int:
+    def _place_of(self, step: ModelStep) -> int:
         """Return the entry that a load goes back to; 0: it has another model's file."""
         if step.kind is not EventKind.LOAD or not isinstance(step.record, Event):
             return 0
         return step.record.sample if self.forgotten < step.record.sample < step.number else 0
 
-    def _begun(self, step: Step, record: Event) -> TableState:
+    def _begun(self, step: ModelStep, record: Event) -> TableState:
         """Return what is in force after a reset or load."""
         if place_number := self._place_of(step):
             place = self._folded(place_number, [
@@ -517,7 +555,7 @@ def _apply_turn(undone: dict[int, int], turn: tuple[int, EventKind, int]) -> Non
         undone[target] = number
 
 
-def _first_group(steps: Iterator[Step]) -> list[Step]:
+def _first_group(steps: Iterator[ModelStep]) -> list[ModelStep]:
     first = next(steps, None)
     if first is None:
         return []

@@ -11,12 +11,11 @@ import pytest
 from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.renewal_task import RenewalTask, renew
 from proemlc_ros.classifier.renewals import RenewalPolicy, RenewedModel
 from proemlc_ros.errors import OutdatedRenewalError, RenewalError
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, EventKind, Learnt
+from proemlc_ros.records import Annotation, Correction, EventKind, Learnt
 
 PLACES = np.random.default_rng(7).normal(size=(4, WIDTH)) * 2.0
 NAMES = ('cup', 'plate', 'fork', 'knife')

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from durable_model_stand import WIDTH, redo, undo
 
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
@@ -18,7 +18,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable
-from proemlc_ros.records import Annotation, ClientRequest, EventKind, Learnt
+from proemlc_ros.records import Annotation, ClientRequest, Correction, EventKind, Learnt
 
 INPUTS = np.random.default_rng(5).normal(size=(20, WIDTH))
 NAMES = ['cup', 'plate', 'fork', 'knife', 'spoon']

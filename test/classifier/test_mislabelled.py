@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
-from proemlc_ros.records import Annotation, Learnt
+from proemlc_ros.records import Annotation, Correction, Learnt
 
 NAMES = ['cup', 'plate', 'fork', 'knife']
 COUNT = 400

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.profiles import PROFILES, LearnerFactory, profile_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
-from proemlc_ros.records import Annotation
+from proemlc_ros.records import Annotation, Correction
 
 DEEP = 'onnx_embedding/1(model=0123456789ab;mean=0.498,0.498,0.498)'
 

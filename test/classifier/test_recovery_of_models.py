@@ -17,14 +17,14 @@ from durable_model_stand import (
     teach_some,
 )
 
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import LabelRejectedError, ModelDirectoryError
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, Event, EventKind, Learnt
+from proemlc_ros.records import Annotation, Correction, Event, EventKind, Learnt
 
 
 @pytest.fixture

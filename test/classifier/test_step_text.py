@@ -5,7 +5,7 @@
 import pytest
 
 from proemlc_ros.classifier.step_text import steps_text
-from proemlc_ros.journal.table import Step
+from proemlc_ros.journal.table import ModelStep
 from proemlc_ros.records import Annotation, Event, EventKind
 
 CUP, PLATE = Annotation(1, ('cup',)), Annotation(2, ('plate', 'red'))
@@ -19,5 +19,5 @@ REMOVED = Event(EventKind.REMOVE, label='cup')
     ([CUP, REMOVED, PLATE, CUP, REMOVED],
      "taught 'cup'; removed 'cup'; taught 'plate', 'red' and 2 more")])
 def test_several_steps_in_words(records, text):
-    steps = [Step(number, 0, record) for number, record in enumerate(records, 1)]
+    steps = [ModelStep(number, 0, record) for number, record in enumerate(records, 1)]
     assert steps_text(steps) == text

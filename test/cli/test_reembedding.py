@@ -9,7 +9,7 @@ import pytest
 
 cv2 = pytest.importorskip('cv2')
 
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.reembedding import Embedding, Reembedding
 from proemlc_ros.classifier.resume import resume
@@ -18,7 +18,7 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError
 from proemlc_ros.features.reembedding import PictureEmbedding
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, EventKind, Learnt, Picture
+from proemlc_ros.records import Annotation, Correction, EventKind, Learnt, Picture
 
 SENSORS = """
 /**:

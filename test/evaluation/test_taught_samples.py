@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -23,7 +23,7 @@ from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.training import train
 from proemlc_ros.journal.attachments import write_settings
 from proemlc_ros.journal.journal import Journal
-from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
+from proemlc_ros.records import Annotation, Correction, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
 SETTINGS = {'hidden_size': 5, 'activation': 'relu', 'scaling': 'none'}

@@ -11,7 +11,8 @@ from checkout import ROOT
 
 PACKAGE = ROOT / 'proemlc_ros'
 FILES = sorted(PACKAGE.rglob('*.py'))
-LONGEST_MODULE = 300  # lines; the usual is 100 to 200
+# Lines. A module is one idea, 100 to 500 lines; a longer one holds two, which want a name each.
+LONGEST_MODULE = 600
 
 # Metaphors for which the field has a term: see docs/glossary.md.
 METAPHORS = {

@@ -28,12 +28,20 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import NodeLives, Say, open_durable, said_before_kill
 
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable
-from proemlc_ros.records import Annotation, ClientRequest, Event, EventKind, Learnt, Picture
+from proemlc_ros.records import (
+    Annotation,
+    ClientRequest,
+    Correction,
+    Event,
+    EventKind,
+    Learnt,
+    Picture,
+)
 
 WIDTH = 6
 INPUTS = np.random.default_rng(5).normal(size=(10, WIDTH))

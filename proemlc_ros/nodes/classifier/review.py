@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rclpy.node import Node
 
 from proemlc_ros.classifier.classifier import Classifier
-from proemlc_ros.classifier.durable_model import Correction
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.errors import NotActiveError
 from proemlc_ros.nodes.classifier.answered_services import AnsweredServices, fill, reason
@@ -24,7 +23,7 @@ from proemlc_ros.nodes.classifier.review_messages import (
     model_file_message,
 )
 from proemlc_ros.nodes.classifier.topics import ClassifierTopics
-from proemlc_ros.records import EventKind
+from proemlc_ros.records import Correction, EventKind
 from proemlc_ros.srv import (
     ChangeSamples,
     GetSample,

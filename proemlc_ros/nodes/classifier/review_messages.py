@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Time
 
 from proemlc_ros.classifier.step_text import step_text
 from proemlc_ros.conversions import region_message
-from proemlc_ros.journal.table import Step
+from proemlc_ros.journal.table import ModelStep
 from proemlc_ros.msg import HistoryStep, LearntSample, ModelFile
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.stamps import NANOSECONDS
@@ -38,7 +38,7 @@ def learnt_sample_message(sample: ListedSample) -> LearntSample:
     )
 
 
-def history_step_message(step: Step, undone: bool) -> HistoryStep:
+def history_step_message(step: ModelStep, undone: bool) -> HistoryStep:
     """Return the HistoryStep of a step."""
     return HistoryStep(
         number=step.number,
