@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -354,6 +354,7 @@ class OneReading(RuleBasedStateMachine):
         """Compare the live model with those that others would get from its folder."""
         self.since_check = 0
         copy = self.folder / 'copy'
+        shutil.rmtree(copy, ignore_errors=True)  # Of a check that has failed.
         shutil.copytree(self.folder / 'model', copy)
         self.check_resumed(copy, 'resumed')
         table = self.durable.table
@@ -420,4 +421,5 @@ def test_all_ways_give_the_same_model(kind, monkeypatch):
     runs = max(1, STEPS // (RUN * len(SETTINGS))) if STEPS else 2
     run_state_machine_as_test(Machine, settings=settings(
         max_examples=runs, stateful_step_count=RUN, derandomize=not STEPS, deadline=None,
-        suppress_health_check=list(HealthCheck), database=None))
+        # A failing run prints its steps; to find fewer that fail takes long.
+        phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None))
