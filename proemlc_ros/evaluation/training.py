@@ -10,6 +10,7 @@ the result does not depend on how samples are spread over bags, or bags over mac
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
 from proemlc_ros.evaluation.backends import TrainingBackend
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
-from proemlc_ros.evaluation.taught_samples import journal_model
+from proemlc_ros.evaluation.taught_samples import journal_model, open_journal
 
 
 @dataclass
@@ -89,7 +90,9 @@ def train(
                        f'{causes or "none"}')
     if start is not None and start.samples:
         total.sums.merge(learnt_sums(start))
-    model = ProEMLC.from_sums(total.sums)
+    model = _young(bags, settings, total) if start is None else None
+    if model is None:
+        model = ProEMLC.from_sums(total.sums)
     model.extra['extractor'] = total.extractor
     return model, total
 
@@ -113,10 +116,32 @@ def layer_model(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
     return model.empty_copy()
 
 
-def _first_learnt(bags: BagSet, settings: dict[str, Any]) -> ProEMLC:
-    """Return a model that has learnt samples until its layer is fixed, or all of them."""
+def _young(bags: BagSet, settings: dict[str, Any], total: BagSums) -> ProEMLC | None:
+    """Return the model of a journal whose layer still waits for samples, as it runs; else None.
+
+    Of other bags the layer is fixed, since it is all that their parts share.
+
+    """
+    if (len(bags.paths) > 1 or total.sums.samples >= total.sums.options.warmup_samples
+            or open_journal(bags.paths[0]) is None or journal_model(bags.paths[0]) is not None):
+        return None
+    return _first_learnt(bags, settings, total.sums.labels.names)
+
+
+def _first_learnt(
+    bags: BagSet, settings: dict[str, Any], labels: Iterable[str] = (),
+) -> ProEMLC:
+    """Return a model that has learnt samples until its layer is fixed, or all of them.
+
+    Args:
+        bags: Bags to learn from.
+        settings: Settings of the model.
+        labels: Known from the start, in this order.
+
+    """
     factory = LearnerFactory(settings)
     model = factory()
+    model.add_labels(labels)
     for path in bags.paths:
         # For the first samples alone, a second process is not worth its start.
         steps = _steps(replace(bags, parallel=False), path, model)
@@ -145,7 +170,11 @@ def sums_of_bag(model: ProEMLC, bags: BagSet, path: Path) -> BagSums:
     sums = model.partial_sums()
     for block in steps.annotation_blocks():
         sums.add(block.rows, **block.learner_arguments())
-    return BagSums(sums, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
+    # The order of the labels is known at the end.
+    ordered = model.partial_sums()
+    ordered.add_labels(name for name in steps.labels if name in sums.labels.columns)
+    ordered.merge(sums)
+    return BagSums(ordered, steps.stream.rejects, steps.stream.expected.extractor, steps.notes)
 
 
 def _steps(bags: BagSet, path: Path, model: ProEMLC) -> BagSteps:

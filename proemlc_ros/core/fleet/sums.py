@@ -112,7 +112,7 @@ class PartialSums:
     def _add_block(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         hidden = self.layer.rows(rows).astype(np.float64, copy=False)
         for annotation in annotations:
-            self._add_labels(annotation.named)
+            self.add_labels(annotation.named)
         weights = np.zeros((len(annotations), len(self.labels)))
         columns = self.labels.columns
         for place, annotation in enumerate(annotations):
@@ -150,7 +150,8 @@ class PartialSums:
                 checksums[place], row.astype(np.float32), targets, completes[place],
                 self.layer.own_neuron(row), 0, 1))
 
-    def _add_labels(self, names: Iterable[str]) -> None:
+    def add_labels(self, names: Iterable[str]) -> None:
+        """Make labels known in this order; those known stay where they are."""
         for name in names:
             if name not in self.labels.columns:
                 self.labels.add(name)
@@ -166,7 +167,7 @@ class PartialSums:
             raise HiddenLayerMismatchError(
                 'the two models have different hidden layers, so their weights cannot be added; '
                 'start the second from ProEMLC.empty_copy() of the first')
-        self._add_labels(other.labels.names)
+        self.add_labels(other.labels.names)
         places = {theirs: self.labels.columns[name]
                   for name, theirs in other.labels.columns.items()}
         other._release([column for column in places
