@@ -17,7 +17,6 @@ import numpy as np
 from proemlc_ros.cdr import ANNOTATION_TYPE as ANNOTATION_TYPE
 from proemlc_ros.cdr import EVENT_TYPE as EVENT_TYPE
 from proemlc_ros.cdr import FEATURES_TYPE as FEATURES_TYPE
-from proemlc_ros.cdr import PICTURE_TYPE as PICTURE_TYPE
 from proemlc_ros.classifier.detections import Detection, even_confidences_of
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.classifier.versioned_model import VersionedPrediction

@@ -153,6 +153,7 @@ def test_other_changes_meanwhile_are_not_overwritten(opened, tmp_path):
     durable = opened.durable
     teach(durable, 0, 60)
     before = durable.model.learner
+
     def begin_again():
         durable.reset()
         teach(durable, 0, 58)

@@ -320,7 +320,7 @@ DAMAGES = {
     'null': ['DROP TABLE message_definitions',
              'CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, encoding '
              'TEXT, encoded_message_definition TEXT, type_description_hash TEXT)',
-             "INSERT INTO message_definitions VALUES "
+             'INSERT INTO message_definitions VALUES '
              "(1, 'proemlc_ros/msg/LabelAnnotation', NULL, NULL, NULL)"],
     'no table of definitions': ['DROP TABLE message_definitions'],
     'no index': ['DROP INDEX timestamp_idx'],

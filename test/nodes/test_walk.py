@@ -34,7 +34,8 @@ BLACK_BOXES = ('core', 'journal')
 # Plain data, counters and the like: they neither pass a message on nor decide about it.
 BOOKKEEPING = re.compile(
     r'records\.py|statistics\.py|prequential|queries\.py|'
-    r'(width|labels|version|unsaved|_follow_labels|consider|_count|match|resolve|is_behind|accepted_labels)$|'
+    r'(width|labels|version|unsaved|_follow_labels|consider|_count|match|resolve|is_behind)$|'
+    r'accepted_labels$|'
     r'durable_model\.py: DurableModel\._(expected|apply|learn)$|'
     r'versioned_model\.py: VersionedModel\._judge$|'
     r'conversions\.py: (vector_of|new_header|distinct|region_of|region_message)|stamps\.py|'

@@ -77,7 +77,7 @@ class Teacher:
         durable = self.durable
         if action in ('relabel', 'delete'):
             durable.correct([Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
-                                           delete=action == 'delete')], 'Ada')
+                                        delete=action == 'delete')], 'Ada')
         else:
             durable.turn(EventKind.UNDO if action == 'undo' else EventKind.REDO)
         return action, [(entry.number, repr(entry.record))
