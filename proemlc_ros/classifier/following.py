@@ -118,7 +118,10 @@ class Follower:
                 learner.learn(features[number], accepted_labels(change.added[number]))
         learner = self.learnt(learner, {number: sample for number, sample in change.added.items()
                                         if number not in change.removed})
-        known |= {event.new_label for event in change.columns if event.label in known}
+        for event in change.columns:
+            if event.label in known:
+                known.remove(event.label)
+                known |= {event.new_label} - {''}
         self._drop_unnamed(learner, change, known)
         if self._exact:
             self._require_order_of_labels(learner, known)
