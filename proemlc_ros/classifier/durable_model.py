@@ -477,7 +477,7 @@ class DurableModel:
             raise JournalError(self.journal.problem)
         if self.journal.last_number > self.position:
             table = self.table.copy().follow(self.journal.entries(after=self.position))
-            change = difference(self.table.state, table.state)
+            change = table.since(self.position, self.table.state)
             self.go_on_with(table, self._followed(table, change), change.rebased)
             self.position = self.journal.last_number
         if self.reset_is_due:
@@ -497,8 +497,9 @@ class DurableModel:
         changes = [table.apply(JournalEntry(number, event, reference, time=event.stamp))
                    for number, event, reference in zip(
                        range(first, first + len(events)), events, references, strict=True)]
-        change = (changes[0] if len(changes) == 1
-                  else difference(self.table.state, table.state))
+        change = changes[0] if len(changes) == 1 else difference(
+            self.table.state, table.state)._replace(restored=any(
+                one.columns or one.merged or one.restored for one in changes))
         learner = self._followed(table, change)
         entries = self.journal.write(events, references)
         for entry in entries:

@@ -103,6 +103,9 @@ class Follower:
         if len(change.removed) > _FEW + len(before.samples) // _SHARE:
             raise UnlearnError('learning again is faster')
         learner, known = learner.copy(), self._known_elsewhere(learner, before)
+        if self._exact and (known.intersection(change.merged) or change.restored and (
+                self._table.base is not None or self._table.forgotten)):
+            raise UnlearnError('a label changes that samples have which are not in the journal')
         self._change_columns(learner, change.columns)
         self._require_order_does_not_matter(learner, before, change)
         features = dict(self._features(sorted({*change.removed})))
@@ -115,7 +118,10 @@ class Follower:
                 learner.learn(features[number], accepted_labels(change.added[number]))
         learner = self.learnt(learner, {number: sample for number, sample in change.added.items()
                                         if number not in change.removed})
-        known |= {event.new_label for event in change.columns if event.label in known}
+        for event in change.columns:
+            if event.label in known:
+                known.remove(event.label)
+                known |= {event.new_label} - {''}
         self._drop_unnamed(learner, change, known)
         if self._exact:
             self._require_order_of_labels(learner, known)
@@ -195,7 +201,7 @@ class Follower:
                     learner.rename_label(event.label, event.new_label, accepted=True)
                 except LabelExistsError:
                     if self._table.base is not None:
-                        raise UndoError(
+                        raise UnlearnError(
                             f'the model file has learnt both {event.label!r} and '
                             f'{event.new_label!r}, and its samples are not in the journal; merge '
                             'them where it was taught') from None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,8 +162,11 @@ class _Resume:
         except UndoError as error:
             if snapshot is not None and due is not None:
                 # Every sample is kept; what a correction took back may have left traces.
-                self._report.notes.append(f'the journal is followed nearly: {error}')
-                return durable.follower(table, exact=False).followed(snapshot, before, change)
+                with suppress(UnlearnError, UndoError):
+                    nearly = durable.follower(table, exact=False).followed(
+                        snapshot, before, change)
+                    self._report.notes.append(f'the journal is followed nearly: {error}')
+                    return nearly
             return self._without_file(follower, error)
 
     def _reject(self, number: int, error: Exception) -> None:

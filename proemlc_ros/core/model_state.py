@@ -151,6 +151,15 @@ class ModelState:
 
     def add_label(self, name: str) -> None:
         """Make a label known that no sample has shown."""
+        if self.warmup is not None and self.learner is not None:
+            # A layer drawn again learns the samples again; the labels keep their order.
+            self.first_labels.add(*(known for known in self.learner.labels.names
+                                    if known not in self.first_labels.columns))
+            if name not in self.first_labels.columns:
+                self.first_labels.add(name)
+        self._grow(name)
+
+    def _grow(self, name: str) -> None:
         if self.learner is not None:
             self.learner.grow((name,))
         elif name not in self.first_labels.columns:
@@ -229,7 +238,7 @@ class ModelState:
         else:
             self.learner = None
         for name in unmentioned:
-            self.add_label(name)
+            self._grow(name)
         self.warmup = None if warmup.over else warmup
 
     def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[SampleLabels]) -> None:

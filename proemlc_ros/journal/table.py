@@ -33,6 +33,8 @@ LABEL_CHANGES = (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS)
 # What gives the model another beginning: the samples before it are not part of the model.
 BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
 TURNS = (EventKind.UNDO, EventKind.REDO)
+Turn = tuple[int, EventKind, int]
+"""Number, kind and target of an undo or redo."""
 
 
 class ModelStep(NamedTuple):
@@ -79,6 +81,8 @@ class Change(NamedTuple):
         rebased: whether the model begins with another base, or has another hidden layer.
         renamed: whether the list of labels changed.
         unknown: the entry that an event refers to and that is not there; 0: none.
+        merged: labels that became part of others, by the samples that are listed.
+        restored: whether labels are changed back that samples which are not listed may have.
     """
 
     removed: Mapping[int, Annotation] = {}
@@ -87,6 +91,8 @@ class Change(NamedTuple):
     rebased: bool = False
     renamed: bool = False
     unknown: int = 0
+    merged: Collection[str] = ()
+    restored: bool = False
 
 
 class TableState:
@@ -171,8 +177,7 @@ class SampleTable:
         self.undone: dict[int, int] = {}
         self.last = 0
         self.state = TableState()
-        # Number, kind and target of each undo and redo.
-        self._turns: list[tuple[int, EventKind, int]] = []
+        self._turns: list[Turn] = []
         # Annotations that the learner rejected: they are in the journal only.
         self._rejected: set[int] = set()
         self.forgotten = 0
@@ -223,13 +228,14 @@ class SampleTable:
             return self._turn(number, record, *self._targets(entry, record))
         step = self.steps[number] = ModelStep(number, entry.time, record)
         if record.kind in LABEL_CHANGES and is_column_change(record, self.state.labels):
-            self._do(step, self.state)
+            self._do(step, self.state, self._turns)
             return Change(columns=[record], renamed=True)
         if record.kind in (EventKind.RELABEL, EventKind.DELETE, EventKind.RENEW):
             return self._do_one(step)
         before = self.state
-        self.state = self._do(step, before.copy())
-        return difference(before, self.state)
+        self.state = self._do(step, before.copy(), self._turns)
+        return difference(before, self.state)._replace(
+            merged=[record.label] if record.kind in LABEL_CHANGES else ())
 
     def reject(self, number: int) -> None:
         """Leave out an annotation that the learner cannot take."""
@@ -276,9 +282,13 @@ class SampleTable:
             number: of the last entry that is not counted.
             before: what was in force then; None: it is worked out.
         """
-        columns = [step.record for step in self.in_force(number)
-                   if isinstance(step.record, Event) and step.kind in LABEL_CHANGES]
-        return difference(self.at(number) if before is None else before, self.state, columns)
+        before = self.at(number) if before is None else before
+        columns, merged = _columns_of((
+            step.record for step in self.in_force(number)
+            if isinstance(step.record, Event) and step.kind in LABEL_CHANGES), before.labels)
+        return difference(before, self.state, columns)._replace(merged=merged, restored=any(
+            at > number >= target > self.state.origin and target in self.steps
+            and self.steps[target].kind in LABEL_CHANGES for at, _, target in self._turns))
 
     def begins(self, number: int) -> bool:
         """Tell whether the model began again with an entry, by a reset or another model's file.
@@ -368,7 +378,7 @@ class SampleTable:
         """Do a step that concerns one sample, or the layer alone."""
         state, number = self.state, step.sample
         before, names, layer = state.samples.get(number), [*state.labels], state.layer
-        self._do(step, state)
+        self._do(step, state, self._turns)
         after = state.samples.get(number)
         return Change({} if before in (None, after) else {number: before},
                       {} if after in (None, before) else {number: after},
@@ -389,7 +399,7 @@ class SampleTable:
         if isinstance(step.record, Annotation) or step.kind not in LABEL_CHANGES:
             return difference(before, self.state)
         # As a change of columns where it is one: no sample is learnt again.
-        plain, turned = difference(before, self.state), step.record
+        plain, turned = difference(before, self.state)._replace(restored=True), step.record
         if event.kind is EventKind.UNDO:
             if turned.kind is not EventKind.RENAME:
                 return plain
@@ -408,7 +418,7 @@ class SampleTable:
         # It was the last one: what is behind it was undone by entries that are lost.
         return [target, *(number for number in self.samples if number > target)]
 
-    def _folded(self, up_to: int, turns: Sequence[tuple[int, EventKind, int]]) -> TableState:
+    def _folded(self, up_to: int, turns: Sequence[Turn]) -> TableState:
         """Return what is in force of the steps up to a number after some turns."""
         undone: dict[int, int] = {}
         for turn in turns:
@@ -418,11 +428,22 @@ class SampleTable:
             if step.number > up_to:
                 break
             if step.number not in undone:
-                state = self._do(step, state)
+                state = self._do(step, state, turns)
         return state
 
+<<<<<<< HEAD
     def _do(self, step: ModelStep, state: TableState) -> TableState:
         """Do to a state what a step does; return it."""
+=======
+    def _do(self, step: Step, state: TableState, turns: Sequence[Turn]) -> TableState:
+        """Do to a state what a step does; return it.
+
+        Args:
+            step: the step.
+            state: changed, or replaced by the one that is returned.
+            turns: all that count, for what a load goes back to.
+        """
+>>>>>>> wts
         record = step.record
         if isinstance(record, Annotation):
             if step.number not in self._rejected:
@@ -435,7 +456,7 @@ class SampleTable:
         elif record.kind is EventKind.RENEW:
             state.layer = step.number
         elif record.kind in BEGINNINGS:
-            return self._begun(step, record)
+            return self._begun(step, record, turns)
         elif record.kind in LABEL_CHANGES:
             state.change_label(record)
         return state
@@ -446,11 +467,15 @@ class SampleTable:
             return 0
         return step.record.sample if self.forgotten < step.record.sample < step.number else 0
 
+<<<<<<< HEAD
     def _begun(self, step: ModelStep, record: Event) -> TableState:
+=======
+    def _begun(self, step: Step, record: Event, turns: Sequence[Turn]) -> TableState:
+>>>>>>> wts
         """Return what is in force after a reset or load."""
         if place_number := self._place_of(step):
             place = self._folded(place_number, [
-                turn for turn in self._turns
+                turn for turn in turns
                 if turn[0] <= place_number or turn[0] > step.number])
             # The file has the layer too, and the one of a renewal may be gone.
             place.layer = step.number if place.layer else 0
@@ -486,6 +511,21 @@ def difference(before: TableState, after: TableState, columns: Sequence[Event] =
     rebased = (before.origin, before.layer) != (after.origin, after.layer)
     return Change(removed, {number: added[number] for number in sorted(added)}, columns, rebased,
                   rebased or [*before.labels] != [*after.labels])
+
+
+def _columns_of(events: Iterable[Event],
+                labels: Iterable[str]) -> tuple[list[Event], list[str]]:
+    """Return the changes of labels as a whole, and the labels that become part of others."""
+    names, columns, merged = {*labels}, list[Event](), list[str]()
+    for event in events:
+        if event.kind is not EventKind.REMOVE and {event.label, event.new_label} <= names:
+            merged.append(event.label)
+            continue
+        columns.append(event)
+        if event.label in names:
+            names.remove(event.label)
+            names |= {event.new_label} - {''}
+    return columns, merged
 
 
 def said(sample: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
@@ -548,7 +588,7 @@ def _once(sample: Annotation) -> Annotation:
         name for name in dict.fromkeys(sample.absent) if name not in labels))
 
 
-def _apply_turn(undone: dict[int, int], turn: tuple[int, EventKind, int]) -> None:
+def _apply_turn(undone: dict[int, int], turn: Turn) -> None:
     number, kind, target = turn
     undone.pop(target, None)
     if kind is EventKind.UNDO:

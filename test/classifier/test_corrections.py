@@ -272,6 +272,39 @@ def test_a_load_is_undone_before_others_build_on_it_only(bench):
         undo(bench.durable, annotator='Ada', mine=True)
 
 
+def test_what_is_undone_after_a_load_was_in_force_before(bench):
+    numbers = bench.teach_some(6)
+    bench.durable.save('kitchen')
+    bench.durable.load('kitchen')
+    loaded = bench.durable.position
+    bench.durable.undo()
+    assert [*bench.durable.table.at(loaded).samples] == numbers
+    bench.open()  # The snapshot of the load has the sample.
+    bench.assert_model_is_of(taught(5))
+
+
+def test_labels_of_a_model_file_are_not_merged_by_halves(bench):
+    foreign = bench.new_learner()
+    for number in range(8):
+        foreign.learn(features_of(number), ['cup'] if number % 2 else ['plate'])
+    foreign.save(bench.folder / 'foreign.npz')
+    bench.durable.load('foreign')
+    bench.teach(annotation(8, 'plate'), annotation(9, 'fork'))
+    before = bench.durable.model.learner.copy()
+    with pytest.raises(UndoError, match='has learnt both'):
+        bench.durable.merge_labels('plate', 'cup')
+    bench.assert_equals(before)
+    # Of these the file has one, and its column becomes that of both.
+    bench.durable.merge_labels('plate', 'fork')
+    assert bench.durable.model.learner.labels == ['fork', 'cup']
+    merged = bench.durable.model.learner.copy()
+    bench.durable.remove('cup')
+    undo(bench.durable)
+    bench.assert_equals(merged)
+    bench.open()
+    bench.assert_equals(merged)
+
+
 def test_corrections_of_a_compacted_journal(bench):
     bench.teach_some(20)
     bench.durable.compact()

@@ -111,6 +111,7 @@ class Opened:
         write_settings(self.journal.folder, new_learner().options.as_dict())
         self.report = resume(self.durable)
         assert not self.report.rejections, self.report.notes
+        assert not any('nearly' in note for note in self.report.notes), self.report.notes
 
     def close(self) -> None:
         """Let go without any farewell, as a crash does."""

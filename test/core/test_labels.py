@@ -124,3 +124,12 @@ def test_partial_sums_take_both_normal_forms_as_one_label():
     assert isinstance(sums, PartialSums)
     sums.add(X[:2], [[COMPOSED], [DECOMPOSED]])
     assert ProEMLC.from_sums(sums).labels == [COMPOSED]
+
+
+def test_declared_labels_keep_their_order_while_the_layer_is_drawn_again():
+    model = ProEMLC(hidden_size=8)
+    rows = np.random.default_rng(0).normal(size=(5, 3))
+    model.learn(rows[:2], [['cup'], ['plate']])
+    model.add_labels(['fork', 'owl'])
+    model.learn(rows[2:], [['owl'], ['fork'], ['robot']])
+    assert model.labels == ['cup', 'plate', 'fork', 'owl', 'robot']
