@@ -241,7 +241,11 @@ class Follower:
     def _drop_unnamed(self, learner: ProEMLC, change: Change, known: set[str]) -> None:
         """Forget labels that only samples named which do not any more."""
         named = {name for sample in change.removed.values() for name in sample.named}
-        for name in named - known - self._table.state.labels.keys():
+        unnamed = named - known - self._table.state.labels.keys()
+        if self._exact and self._table.base is not None and unnamed.intersection(learner.labels):
+            # The counts do not tell whether its samples have called the label absent.
+            raise UnlearnError('the model file may know a label that no listed sample names')
+        for name in unnamed:
             with suppress(UnknownLabelError):
                 learner.remove_label(name)
 

@@ -305,6 +305,17 @@ def test_labels_of_a_model_file_are_not_merged_by_halves(bench):
     bench.assert_equals(merged)
 
 
+def test_a_label_that_a_model_file_knows_as_absent_stays(bench):
+    foreign = bench.new_learner()
+    foreign.learn(features_of(0), ['cup'])
+    foreign.learn(features_of(1), [], ['owl'], complete=False)
+    foreign.save(bench.folder / 'foreign.npz')
+    bench.durable.load('foreign')
+    number, = bench.teach(annotation(2, 'owl'))
+    bench.durable.correct([Correction(number, ('cup',))])
+    assert bench.durable.model.learner.labels == ['cup', 'owl']
+
+
 def test_corrections_of_a_compacted_journal(bench):
     bench.teach_some(20)
     bench.durable.compact()
