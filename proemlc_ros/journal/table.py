@@ -431,11 +431,7 @@ class SampleTable:
                 state = self._do(step, state, turns)
         return state
 
-<<<<<<< HEAD
-    def _do(self, step: ModelStep, state: TableState) -> TableState:
-        """Do to a state what a step does; return it."""
-=======
-    def _do(self, step: Step, state: TableState, turns: Sequence[Turn]) -> TableState:
+    def _do(self, step: ModelStep, state: TableState, turns: Sequence[Turn]) -> TableState:
         """Do to a state what a step does; return it.
 
         Args:
@@ -443,7 +439,6 @@ class SampleTable:
             state: changed, or replaced by the one that is returned.
             turns: all that count, for what a load goes back to.
         """
->>>>>>> wts
         record = step.record
         if isinstance(record, Annotation):
             if step.number not in self._rejected:
@@ -467,11 +462,7 @@ class SampleTable:
             return 0
         return step.record.sample if self.forgotten < step.record.sample < step.number else 0
 
-<<<<<<< HEAD
-    def _begun(self, step: ModelStep, record: Event) -> TableState:
-=======
-    def _begun(self, step: Step, record: Event, turns: Sequence[Turn]) -> TableState:
->>>>>>> wts
+    def _begun(self, step: ModelStep, record: Event, turns: Sequence[Turn]) -> TableState:
         """Return what is in force after a reset or load."""
         if place_number := self._place_of(step):
             place = self._folded(place_number, [

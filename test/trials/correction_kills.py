@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 while samples are relabelled, deleted, undone, made again and taught in bursts.
+"""kill -9 while samples are taught in bursts and corrected in every way, saved and loaded.
 
     python test/trials/correction_kills.py --kills 100 [--node]
 
@@ -67,7 +67,9 @@ class Teacher:
         samples = list(history.samples)
         actions = ['teach', 'burst']
         if len(samples) > 20:
-            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
+            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo', 'undo last', 'rename',
+                        'remove', 'merge', 'save', 'load']
+            actions += ['reset'] if self.dice.random() < 0.1 else []
         if history.next_redo():
             actions += ['redo', 'redo']
         action = self.dice.choice(actions)
@@ -79,9 +81,28 @@ class Teacher:
             durable.correct([Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
                                         delete=action == 'delete')], 'Ada')
         else:
-            durable.turn(EventKind.UNDO if action == 'undo' else EventKind.REDO)
+            self._change(action)
         return action, [(entry.number, repr(entry.record))
                         for entry in self.durable.journal.entries(before)]
+
+    def _change(self, action: str) -> None:
+        durable, labels = self.durable, self.durable.model.learner.labels
+        if action in ('undo', 'redo'):
+            durable.turn(EventKind.UNDO if action == 'undo' else EventKind.REDO)
+        elif action == 'undo last':
+            durable.undo()
+        elif action == 'rename':
+            durable.rename(self.dice.choice(labels), f'label {self.dice.randint(5, 9)}')
+        elif action == 'remove':
+            durable.remove(self.dice.choice(labels))
+        elif action == 'merge':
+            durable.merge_labels(*self.dice.sample(labels, 2))
+        elif action == 'save':
+            durable.save('kitchen')
+        elif action == 'load':
+            durable.load('kitchen')
+        else:
+            durable.reset()
 
     def _teach(self, count: int) -> list[tuple[int, str]]:
         batch = []
@@ -107,8 +128,8 @@ def victim(folder: Path, say: Say, seed: int) -> None:
     while True:
         try:
             action, entries = teacher.act()
-        except ProEMLCError:
-            continue  # Such as a load that others build on.
+        except (ProEMLCError, ValueError):
+            continue  # Such as a load that others build on, or a merge of one label.
         say([action, entries])
         if teacher.dice.random() < 0.05:
             teacher.durable.snapshot()
