@@ -98,6 +98,14 @@ class Follower:
         Raises:
             UnlearnError: it has to be learnt again.
         """
+        learner, known = self._changed(learner, before, change)
+        if self._exact and not self._in_order(learner, known):
+            raise UnlearnError('the labels are in another order')
+        return learner
+
+    def _changed(self, learner: ProEMLC, before: TableState,
+                 change: Change) -> tuple[ProEMLC, set[str]]:
+        """Return a copy that has followed a change, and the labels it knows from elsewhere."""
         if change.rebased:
             raise UnlearnError('the model has another base now')
         if len(change.removed) > _FEW + len(before.samples) // _SHARE:
@@ -123,9 +131,7 @@ class Follower:
                 known.remove(event.label)
                 known |= {event.new_label} - {''}
         self._drop_unnamed(learner, change, known)
-        if self._exact:
-            self._require_order_of_labels(learner, known)
-        return learner
+        return learner, known
 
     def learnt(self, learner: ProEMLC, samples: dict[int, Annotation]) -> ProEMLC:
         """Return a learner that has learnt samples in their order, in blocks.
@@ -157,17 +163,23 @@ class Follower:
             UndoError: there is no such learner.
         """
         problem: object = 'no snapshot or file from before it is left'
+        spare: ProEMLC | None = None
         for base in bases:
             try:
-                learner = base.load()
-                learner = self.followed(learner, base.before, base.change._replace(rebased=False))
+                learner, known = self._changed(base.load(), base.before,
+                                               base.change._replace(rebased=False))
             except (ProEMLCError, OSError) as error:
                 problem = error
                 continue
-            if due is None or learner.samples == due:
+            if due is not None and learner.samples != due:
+                problem = (f'the journal gives a model of {learner.samples} samples where {due} '
+                           'are due')
+            elif self._in_order(learner, known):
                 return learner
-            problem = (f'the journal gives a model of {learner.samples} samples where {due} are '
-                       'due')
+            else:
+                spare = spare or learner
+        if spare is not None:  # Its labels are in another order, which changes nothing else.
+            return spare
         raise UndoError(f'the change cannot be made accurately: {problem}')
 
     # ----- inside -----
@@ -257,10 +269,10 @@ class Follower:
         if order != [name for name in natural if name not in known]:
             learner.add_labels(order)
 
-    def _require_order_of_labels(self, learner: ProEMLC, known: set[str]) -> None:
+    def _in_order(self, learner: ProEMLC, known: set[str]) -> bool:
+        """Tell whether labels that are not known from elsewhere are in the table's order."""
         order = [name for name in self._table.state.labels if name not in known]
-        if [name for name in learner.labels if name in {*order}] != order:
-            raise UnlearnError('the labels are in another order')
+        return [name for name in learner.labels if name in {*order}] == order
 
 
 def renewed_at_of(learner: ProEMLC) -> int:

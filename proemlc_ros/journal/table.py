@@ -509,10 +509,11 @@ def _columns_of(events: Iterable[Event],
     """Return the changes of labels as a whole, and the labels that become part of others."""
     names, columns, merged = {*labels}, list[Event](), list[str]()
     for event in events:
-        if event.kind is not EventKind.REMOVE and {event.label, event.new_label} <= names:
+        if event.kind is EventKind.MERGE_LABELS or (
+                event.kind is EventKind.RENAME and {event.label, event.new_label} <= names):
             merged.append(event.label)
-            continue
-        columns.append(event)
+        else:
+            columns.append(event)
         if event.label in names:
             names.remove(event.label)
             names |= {event.new_label} - {''}

@@ -208,6 +208,80 @@ def test_labels_that_a_snapshot_knows_apart_are_merged(bench):
     bench.assert_model_is_of(merged)
 
 
+def test_a_merge_behind_a_snapshot_takes_back_what_was_absent(bench):
+    bench.teach_some(12)
+    bench.teach(annotation(12, 'cup', complete=False)._replace(absent=('plate',)))
+    bench.durable.snapshot()
+    bench.teach(annotation(13, 'owl'))
+    bench.durable.merge_labels('owl', 'plate')  # Absent is only what neither of the two is.
+    expected = bench.new_learner()
+    for number in range(12):
+        expected.learn(features_of(number), labels_of(number))
+    expected.learn(features_of(12), ['cup'], complete=False)
+    expected.learn(features_of(13), ['plate'])
+    bench.assert_equals(expected)
+    bench.open()
+    bench.assert_equals(expected)
+
+
+@pytest.mark.parametrize('change', [
+    lambda durable: durable.rename('cup', 'mug'), lambda durable: durable.remove('cup'),
+    lambda durable: durable.merge_labels('cup', 'owl')], ids=['rename', 'remove', 'merge'])
+def test_labels_of_a_loaded_file_change_and_come_back(bench, change):
+    other = bench.new_learner()
+    for number in range(20, 30):
+        other.learn(features_of(number), labels_of(number))
+    other.save(bench.directory.path / 'other.npz')
+    bench.durable.load('other')
+    bench.teach(annotation(1, 'owl'))
+    before = bench.durable.model.learner
+    change(bench.durable)
+    changed = bench.durable.model.learner
+    assert 'cup' in before.labels and 'cup' not in changed.labels
+    bench.durable.snapshot()
+    undo(bench.durable)
+    bench.assert_equals(before)
+    bench.open()
+    bench.assert_equals(before)
+    bench.durable.snapshot()
+    redo(bench.durable)
+    bench.assert_equals(changed)
+    bench.open()
+    bench.assert_equals(changed)
+
+
+def test_a_file_that_was_still_warming_up_is_learnt_upon_in_any_order_of_labels(tmp_path):
+    bench = Bench(tmp_path / 'model', warmup=6)
+    other = bench.new_learner()
+    other.learn(features_of(20), ['cup'])
+    other.save(bench.directory.path / 'other.npz')
+    bench.durable.load('other')
+    first, *_ = bench.teach(*(annotation(number, name) for number, name in enumerate(
+        ['cup', 'plate', 'cup', 'cup', 'fork', 'cup', 'cup', 'cup'])))
+    bench.durable.correct([Correction(first, ('fork',))])  # Before plate, and known after it.
+    before = bench.durable.model.learner
+    for path in bench.directory.snapshots:
+        path.unlink(missing_ok=True)
+    bench.open()
+    bench.assert_equals(before)
+    bench.directory.close()
+
+
+def test_what_is_turned_later_was_not_yet_when_a_place_was_loaded(bench):
+    bench.teach_some(12)
+    wrong, = bench.teach(annotation(12, 'owl'))
+    undo(bench.durable)
+    bench.durable.snapshot()
+    bench.durable.load('')
+    there = bench.durable.table.last
+    redo(bench.durable, [wrong])
+    assert wrong in bench.durable.table.samples
+    assert wrong not in bench.durable.table.at(there).samples
+    bench.assert_model_is_of([*taught(12), (12, ('owl',))])
+    bench.open()
+    bench.assert_model_is_of([*taught(12), (12, ('owl',))])
+
+
 def test_merged_labels_are_one_from_the_beginning(bench):
     bench.teach_some(12)
     bench.durable.merge_labels('plate', 'cup')
