@@ -364,7 +364,7 @@ class OneReading(RuleBasedStateMachine):
             for path in self.opened.directory.snapshots:
                 (copy / path.name).unlink(missing_ok=True)
             self.check_resumed(copy, 'resumed without snapshots')
-        # A model file's samples are not in the journal; sums know no order, which forgetting needs.
+        # A model file's samples are not in the journal; forgetting needs an order, sums have none.
         if (table.samples and not table.forgotten and table.base is None
                 and 'forgetting' not in self.learner_settings):
             self.check_trained((copy / 'journal').rename(self.folder / 'other'))
