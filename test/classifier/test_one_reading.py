@@ -10,7 +10,7 @@ Hypothesis draws operations on a durable model. After every few of them five mod
 - one trained from a copy of the journal under another name,
 - the ridge solution of the samples in force, in plain NumPy.
 
-PROEMLC_STEPS=20000 draws as many steps in all, from other seeds than the suite.
+PROEMLC_STEPS=20000 draws about as many steps in all, at random; the suite has fixed seeds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -56,7 +56,7 @@ WIDTH = 6
 TOLERANCE = 1e-9
 STEPS = int(os.environ.get('PROEMLC_STEPS', 0))
 # Steps of one run, and after how many of them all models are compared.
-RUN, EVERY = 40, 4
+RUN, EVERY = (40, 4) if STEPS else (24, 5)
 PROBES = np.random.default_rng(99).normal(size=(12, WIDTH))
 SETTINGS = {
     'radial': {'hidden_size': 16, 'warmup': 6},
@@ -419,8 +419,11 @@ def test_all_ways_give_the_same_model(kind, monkeypatch):
     class Machine(OneReading):
         learner_settings = {**SETTINGS[kind], 'seed': 3}
 
-    runs = max(1, STEPS // (RUN * len(SETTINGS))) if STEPS else 2
+    if not STEPS:
+        # Hypothesis would draw the same for all settings, and the first run draws next to nothing.
+        Machine = seed(10 + [*SETTINGS].index(kind))(Machine)
+    runs = max(1, STEPS // (RUN * len(SETTINGS))) if STEPS else 5
     run_state_machine_as_test(Machine, settings=settings(
-        max_examples=runs, stateful_step_count=RUN, derandomize=not STEPS, deadline=None,
+        max_examples=runs, stateful_step_count=RUN, derandomize=False, deadline=None,
         # A failing run prints its steps; to find fewer that fail takes long.
         phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None))
