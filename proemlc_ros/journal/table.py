@@ -509,9 +509,11 @@ def _columns_of(events: Iterable[Event],
     """Return the changes of labels as a whole, and the labels that become part of others."""
     names, columns, merged = {*labels}, list[Event](), list[str]()
     for event in events:
-        if event.kind is EventKind.MERGE_LABELS or (
-                event.kind is EventKind.RENAME and {event.label, event.new_label} <= names):
+        if event.kind is not EventKind.REMOVE and event.label in names and (
+                event.kind is EventKind.MERGE_LABELS or event.new_label in names):
             merged.append(event.label)
+        elif event.kind is EventKind.MERGE_LABELS:  # Of samples that are not listed: a new name.
+            columns.append(event._replace(kind=EventKind.RENAME))
         else:
             columns.append(event)
         if event.label in names:
