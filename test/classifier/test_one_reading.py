@@ -92,7 +92,8 @@ def shown(table: SampleTable) -> dict[str, object]:
                   for step in table.steps.values()],
         'undone': [*table.undone],
         'samples': [(number, tuple(sample)) for number, sample in table.samples.items()],
-        'named': [*state.labels.items()], 'shown': {name: count for name, count in state.shown.items() if count},
+        'named': [*state.labels.items()],
+        'shown': {name: count for name, count in state.shown.items() if count},
         'base': (state.origin, state.layer), 'rejected': {*table.rejected},
         'ends': (table.last, table.forgotten)}
 
