@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Start from the journal alone: seconds to prove, read and learn all entries on one core.
+"""Starts from a journal, and corrections in it: seconds on one core.
 
 python benchmarks/journal.py                  # 10^5 entries of 64 features, 500 hidden neurons
 """
@@ -10,8 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proemlc_ros.classifier.durable_model import DurableModel
 
 
 def main() -> None:
@@ -25,7 +31,12 @@ def main() -> None:
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # Before NumPy.
     with TemporaryDirectory(prefix='proemlc_bench_') as name:
         write(Path(name), args)
-        resume_from(Path(name))
+        for start in ('from the journal alone', 'with a snapshot'):
+            durable = resume_from(Path(name), start)
+            durable.snapshot()
+            durable.journal.close()
+            durable.directory.close()
+        correct(resume_from(Path(name), 'with a snapshot'))
 
 
 def write(folder: Path, args: argparse.Namespace) -> None:
@@ -51,8 +62,8 @@ def write(folder: Path, args: argparse.Namespace) -> None:
           f'{time.perf_counter() - began:.1f} s')
 
 
-def resume_from(folder: Path) -> None:
-    """Resume a model from the journal alone."""
+def resume_from(folder: Path, start: str) -> DurableModel:
+    """Resume a model and print the time."""
     from proemlc_ros.classifier.durable_model import DurableModel
     from proemlc_ros.classifier.model_directory import ModelDirectory
     from proemlc_ros.classifier.resume import resume
@@ -65,8 +76,30 @@ def resume_from(folder: Path) -> None:
     opened = time.perf_counter() - began
     durable = DurableModel(VersionedModel(ProEMLC()), ProEMLC, directory, journal)
     report = resume(durable)
-    print(f'opened and proven in {opened:.1f} s, resumed in {time.perf_counter() - began:.1f} s '
-          f'({time.process_time() - used:.1f} s of processor time): {report.replayed} entries')
+    print(f'{start}: opened and proven in {opened:.2f} s, resumed in '
+          f'{time.perf_counter() - began:.2f} s ({time.process_time() - used:.2f} s of processor '
+          f'time): {report.replayed} entries')
+    return durable
+
+
+def correct(durable: DurableModel) -> None:
+    """Relabel samples in the middle of the journal, then undo the last annotations."""
+    from proemlc_ros.records import Correction
+    numbers = list(durable.table.samples)
+    middle = numbers[len(numbers) // 2:][:10]
+    relabel = [timed(lambda: durable.correct([Correction(number, ('label 3',))]))  # noqa: B023
+               for number in middle]
+    undo = [timed(durable.undo) for _ in middle]
+    for what, times in (('relabel', relabel), ('undo', undo)):
+        print(f'{what} among {len(numbers)}: median {median(times) * 1e3:.1f} ms, first '
+              f'{times[0] * 1e3:.1f} ms')
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Return the seconds that an action takes."""
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
 
 
 if __name__ == '__main__':

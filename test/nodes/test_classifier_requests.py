@@ -20,7 +20,7 @@ def repeat(partner, number: int, request_id: str, **fields):
     """Call ~/annotate about vector number."""
     answer = partner.call('annotate', request_id=request_id, annotation=annotation(
         labels=[f'label {number}'], features=values_of(number), **fields))
-    return answer.success, answer.message, answer.label_set_version
+    return answer.success, answer.message, answer.label_set_version, answer.entry
 
 
 def send_all(partner, numbers, depth: int = 1000) -> dict:
@@ -37,9 +37,9 @@ def send_all(partner, numbers, depth: int = 1000) -> dict:
 def test_a_repeated_request_is_learnt_and_published_once(classifier):
     _, partner = classifier()
     first = repeat(partner, 1, 'a')
-    assert first == (True, "learnt 'label 1'; new: 'label 1'", 1)
+    assert first == (True, "learnt 'label 1'; new: 'label 1'", 1, 1)
     assert [repeat(partner, 1, 'a') for _ in range(3)] == [first] * 3
-    success, message, _ = repeat(partner, 2, 'a')
+    success, message, *_ = repeat(partner, 2, 'a')
     assert not success and 'another annotation' in message
     assert not repeat(partner, 3, 'x' * 101)[0]
     assert repeat(partner, 1, '')[0]  # Without an id each one counts, as before.
@@ -63,11 +63,12 @@ def test_requests_without_an_answer_can_be_repeated_after_kill_9(classifier):
     _, partner = classifier('snapshot_every:=7')
     learnt = int(partner.diagnostics()['Journal entries'])
     for number in range(1, 61):
-        success, message, version = repeat(partner, number, f'id {number}')
-        assert success
+        success, message, version, entry = repeat(partner, number, f'id {number}')
+        assert success and entry
         if number in answers:
-            assert (message, version) == (answers[number].message,
-                                          answers[number].label_set_version)
+            first = answers[number]
+            assert (message, version, entry) == (
+                first.message, first.label_set_version, first.entry)
     values = partner.diagnostics(lambda v: v['Samples learnt'] == '60')
     assert (values['Journal entries'], values['Labels']) == ('60', '60')
     assert int(values['Repeated requests']) == learnt >= len(answers)

@@ -46,7 +46,7 @@ class Classifier:
             self.unanswered -= 1
         else:
             future.set_result(SimpleNamespace(
-                success=True, entry=0 if again else self.last, steps=[self.last]))
+                success=True, entry=self.last, steps=[self.last]))
         return future
 
     def play(self, *records):
