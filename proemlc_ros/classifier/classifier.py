@@ -298,7 +298,7 @@ class Classifier:
     def _restore_requests(self, on_error: Callable[[str], None]) -> None:
         try:
             self.requests.restore(self.durable.journal.references(REQUEST_PREFIX, REMEMBERED),
-                                  self.durable.table.rejected)
+                                  self.durable.rejected)
         except JournalError as error:
             on_error(f'earlier requests are not remembered: {error}')
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,6 @@ class DurableModel:
         on_warning: called with what went wrong though the change itself was done, in words.
 
     Attributes:
-        table: the reading of the journal, under the lock; others use `reading`.
         position: number of the last journal entry that the model holds.
         lock: held while the model changes.
     """
@@ -74,7 +73,6 @@ class DurableModel:
         self.directory = directory
         self.journal = journal
         self.limits = limits or Limits()
-        self.table = SampleTable()
         self.position = 0
         self.snapshots = Snapshots(directory, journal, clock)
         self.new_learner = new_learner
@@ -86,7 +84,11 @@ class DurableModel:
         self.pictures = PictureBuffer(on_error=on_warning)
         # Guards the table while it is changed or copied.
         self._reading = threading.Lock()
+        # None: not read yet. A start that finds all in its snapshot does not need it.
+        self._table: SampleTable | None = None
         self._copy: SampleTable | None = None
+        # Annotations that the learner rejected while the table is not read.
+        self._rejected: set[int] = set()
 
     @property
     def is_behind(self) -> bool:
@@ -97,8 +99,28 @@ class DurableModel:
         """Return the table as it is now, to be read while the model goes on learning."""
         with self._reading:
             if self._copy is None:
-                self._copy = self.table.copy()
+                self._copy = self._read().copy()
             return self._copy
+
+    @property
+    def table(self) -> SampleTable:
+        """The reading of the journal, to be used under the lock; others use `reading`."""
+        with self._reading:
+            return self._read()
+
+    def _read(self) -> SampleTable:
+        if self._table is None:
+            table = SampleTable()
+            for number in self._rejected:
+                table.reject(number)
+            self._table = table.follow(self.journal.entries())
+            table.forget(self.dropped())
+        return self._table
+
+    @property
+    def rejected(self) -> Collection[int]:
+        """Numbers of annotations that the learner rejected: they are in the journal only."""
+        return self._rejected if self._table is None else self._table.rejected
 
     # ----- learning -----
 
@@ -378,7 +400,7 @@ class DurableModel:
         with self.lock:
             learner = self.model.learner.copy()
             extra = {**self.model.to_extra(), **self._file_extra(),
-                     'not_learnt': sorted(self.table.rejected)}
+                     'not_learnt': sorted(self.rejected)}
         self.snapshots.write(learner, extra)
         if self.journal.over_limit:
             self.snapshots.write(learner, extra)  # Once both hold the oldest files, these can go.
@@ -450,7 +472,7 @@ class DurableModel:
     def go_on_with(self, table: SampleTable, learner: ProEMLC, rebased: bool = False) -> None:
         """Let a table and the learner that has followed it become the running ones."""
         with self._reading:
-            self.table, self._copy = table, None
+            self._table, self._copy = table, None
         self.position = max(self.position, table.last)
         extractor = '' if rebased else self.model.extractor
         self.model.go_on_with(learner, extractor or extractor_of(learner) or next(
@@ -459,7 +481,9 @@ class DurableModel:
     def reject(self, number: int) -> None:
         """Take note that the learner cannot take an annotation: it is in the journal only."""
         with self._reading:
-            self.table.reject(number)
+            self._rejected.add(number)
+            if self._table is not None:
+                self._table.reject(number)
             self._copy = None
 
     def catch_up(self) -> None:
@@ -523,11 +547,13 @@ class DurableModel:
             self.on_warning(f'the model was learnt again, in {seconds:.2f} s: {reason}')
         return learner
 
-    def _apply(self, entry: JournalEntry) -> Change:
+    def _apply(self, entry: JournalEntry) -> None:
         with self._reading:
             self._copy = None
             self.position = entry.number
-            return self.table.apply(entry)
+            # Where it is not read yet, or was while this was written, it has the entry.
+            if self._table is not None and self._table.last < entry.number:
+                self._table.apply(entry)
 
     def _record_reset(self) -> None:
         self.record(Event(EventKind.RESET, self.clock()))
@@ -551,12 +577,15 @@ class DurableModel:
 
     def _forget_dropped(self) -> None:
         """Let go what the journal has dropped; else the table would grow for ever."""
-        dropped = max((gap.stop - 1 for gap in self.journal.missing()[:1] if gap.start == 1),
-                      default=0)
-        if dropped:
-            with self.lock, self._reading:
-                self.table.forget(dropped)
+        with self.lock, self._reading:
+            if self._table is not None and self._table.forgotten < self.dropped():
+                self._table.forget(self.dropped())
                 self._copy = None
+
+    def dropped(self) -> int:
+        """Return the number of the last entry that the journal has dropped."""
+        return max((gap.stop - 1 for gap in self.journal.missing()[:1] if gap.start == 1),
+                   default=0)
 
     def _require(self, label: str) -> None:
         if label not in self.model.learner.labels:

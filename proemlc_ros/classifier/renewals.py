@@ -252,7 +252,7 @@ class Renewals:
         durable = self._durable
         with durable.lock:
             learner, position = durable.model.learner.copy(), durable.position
-            rejected = tuple(durable.table.rejected)
+            rejected = tuple(durable.rejected)
         self.policy.last = learner.samples
         learner.save(running, {})
         return RenewalTask(str(durable.directory.journal), str(running), str(output), position,

@@ -98,13 +98,18 @@ class _Resume:
             self._check_end(learner, position)
             for number in durable.snapshots.not_learnt(learner):
                 self._table.reject(number)
+                durable.reject(number)
             durable.model.replace(learner)
-        versions = self._read(position)
-        learner = self._learnt(None if found is None else found[1], position)
-        durable.go_on_with(self._table, learner, rebased=True)
-        durable.model.raise_version(versions)
+            durable.model.raise_version(durable.snapshots.version)
+        if found is None or position < durable.journal.last_number:
+            versions = self._read(position)
+            learner = self._learnt(None if found is None else found[1], position)
+            durable.go_on_with(self._table, learner, rebased=True)
+            durable.model.raise_version(versions)
         # What may be left are pictures, which a model does not hold.
         durable.position = max(position, durable.journal.last_number)
+        report.missing = durable.journal.missing(after=position)
+        report.unprovable = durable.journal.unprovable
         self._note_problems()
         return report
 
@@ -126,7 +131,7 @@ class _Resume:
         """Read the journal; return the version of the label set behind it."""
         journal, report = self._durable.journal, self._report
         versions = self._durable.snapshots.version
-        dropped = max((gap.stop - 1 for gap in journal.missing()[:1] if gap.start == 1), default=0)
+        dropped = self._durable.dropped()
         for entry in journal.entries():
             change = self._table.apply(entry)
             if entry.number > position:
@@ -139,8 +144,6 @@ class _Resume:
                         entry.number, f'it is about entry {change.unknown}, which is lost'))
         self._table.last = max(self._table.last, journal.last_number)
         self._table.forget(dropped)
-        report.missing = journal.missing(after=position)
-        report.unprovable = journal.unprovable
         return versions
 
     def _learnt(self, snapshot: ProEMLC | None, position: int) -> ProEMLC:
