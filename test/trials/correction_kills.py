@@ -128,8 +128,8 @@ def victim(folder: Path, say: Say, seed: int) -> None:
     while True:
         try:
             action, entries = teacher.act()
-        except (ProEMLCError, ValueError):
-            continue  # Such as a load that others build on, or a merge of one label.
+        except (ProEMLCError, ValueError, IndexError):
+            continue  # Such as a load that others build on, or a label where none is left.
         say([action, entries])
         if teacher.dice.random() < 0.05:
             teacher.durable.snapshot()
