@@ -160,7 +160,7 @@ def difference(durable: DurableModel) -> float:
     assert model.samples == expected.samples, (model.samples, expected.samples)
     assert sorted(model.labels) == sorted(expected.labels)
     order = [model.labels.index(name) for name in expected.labels]
-    return float(np.abs(model.scores(INPUTS)[:, order] - expected.scores(INPUTS)).max())
+    return float(np.abs(model.scores(INPUTS)[:, order] - expected.scores(INPUTS)).max(initial=0.0))
 
 
 def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
