@@ -114,6 +114,8 @@ class DurableModel:
             for number in self._rejected:
                 table.reject(number)
             self._table = table.follow(self.journal.entries())
+            # Pictures, and entries that were dropped, are not among them.
+            table.last = max(table.last, self.position)
             table.forget(self.dropped())
         return self._table
 

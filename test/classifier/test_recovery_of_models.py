@@ -155,6 +155,17 @@ def test_the_journal_does_not_grow_for_ever(folder):
     again.directory.close()
 
 
+def test_a_compacted_journal_reads_the_same_after_a_restart(opened):
+    durable = opened()
+    teach_some(durable, 20)
+    durable.compact()
+    running = durable.reading()
+    durable.journal.close()
+    again = opened().reading()
+    assert (again.last, again.forgotten) == (running.last, running.forgotten) == (20, 20)
+    assert list(again.steps) == list(running.steps) == []
+
+
 def test_compaction_keeps_the_model_and_bounds_the_journal(opened, folder):
     durable = opened()
     teach_some(durable, 30)
