@@ -16,6 +16,7 @@ load concerns these samples too; what was turned between that entry and the load
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import takewhile
@@ -228,12 +229,16 @@ class SampleTable:
             return self._turn(number, record, *self._targets(entry, record))
         step = self.steps[number] = ModelStep(number, entry.time, record)
         if record.kind in LABEL_CHANGES and is_column_change(record, self.state.labels):
-            self._do(step, self.state, self._turns)
+            self._do(step, self.state)
             return Change(columns=[record], renamed=True)
         if record.kind in (EventKind.RELABEL, EventKind.DELETE, EventKind.RENEW):
             return self._do_one(step)
         before = self.state
-        self.state = self._do(step, before.copy(), self._turns)
+        if record.kind in BEGINNINGS:
+            self.state = self._folded(number, self._turns)
+        else:
+            self.state = before.copy()
+            self._do(step, self.state)
         return difference(before, self.state)._replace(
             merged=[record.label] if record.kind in LABEL_CHANGES else ())
 
@@ -378,7 +383,7 @@ class SampleTable:
         """Do a step that concerns one sample, or the layer alone."""
         state, number = self.state, step.sample
         before, names, layer = state.samples.get(number), [*state.labels], state.layer
-        self._do(step, state, self._turns)
+        self._do(step, state)
         after = state.samples.get(number)
         return Change({} if before in (None, after) else {number: before},
                       {} if after in (None, before) else {number: after},
@@ -420,25 +425,46 @@ class SampleTable:
 
     def _folded(self, up_to: int, turns: Sequence[Turn]) -> TableState:
         """Return what is in force of the steps up to a number after some turns."""
-        undone: dict[int, int] = {}
-        for turn in turns:
-            _apply_turn(undone, turn)
+        # What is before the last beginning does not count; a load may go back further. So a
+        # journal of many loads is as quick to fold as one without.
+        numbers, parts = list(self.steps), list[tuple[ModelStep | None, list[ModelStep]]]()
+        while not parts or up_to:
+            undone: dict[int, int] = {}
+            for turn in turns:
+                _apply_turn(undone, turn)
+            begin, behind = None, list[ModelStep]()
+            for number in reversed(numbers[:bisect_right(numbers, up_to)]):
+                step = self.steps[number]
+                if number not in undone and step.kind in BEGINNINGS:
+                    begin = step
+                    break
+                if number not in undone:
+                    behind.append(step)
+            parts.append((begin, behind[::-1]))
+            up_to = 0 if begin is None else self._place_of(begin)
+            turns = [turn for turn in turns
+                     if begin is not None and (turn[0] <= up_to or turn[0] > begin.number)]
         state = TableState()
-        for step in self.steps.values():
-            if step.number > up_to:
-                break
-            if step.number not in undone:
-                state = self._do(step, state, turns)
+        for begin, behind in reversed(parts):
+            if begin is not None:
+                state = self._begun(begin, state)
+            for step in behind:
+                self._do(step, state)
         return state
 
-    def _do(self, step: ModelStep, state: TableState, turns: Sequence[Turn]) -> TableState:
-        """Do to a state what a step does; return it.
+    def _begun(self, step: ModelStep, place: TableState) -> TableState:
+        """Return what is in force after a reset or load; place: what a load goes back to."""
+        if self._place_of(step):
+            # The file has the layer too, and the one of a renewal may be gone.
+            place.layer = step.number if place.layer else 0
+            return place
+        begun = TableState()
+        begun.origin = step.number
+        begun.layer = step.number if step.kind is EventKind.LOAD else 0
+        return begun
 
-        Args:
-            step: the step.
-            state: changed, or replaced by the one that is returned.
-            turns: all that count, for what a load goes back to.
-        """
+    def _do(self, step: ModelStep, state: TableState) -> None:
+        """Do to a state what a step does that is no beginning."""
         record = step.record
         if isinstance(record, Annotation):
             if step.number not in self._rejected:
@@ -450,31 +476,14 @@ class SampleTable:
             state.put(record.sample, None)
         elif record.kind is EventKind.RENEW:
             state.layer = step.number
-        elif record.kind in BEGINNINGS:
-            return self._begun(step, record, turns)
         elif record.kind in LABEL_CHANGES:
             state.change_label(record)
-        return state
 
     def _place_of(self, step: ModelStep) -> int:
         """Return the entry that a load goes back to; 0: it has another model's file."""
         if step.kind is not EventKind.LOAD or not isinstance(step.record, Event):
             return 0
         return step.record.sample if self.forgotten < step.record.sample < step.number else 0
-
-    def _begun(self, step: ModelStep, record: Event, turns: Sequence[Turn]) -> TableState:
-        """Return what is in force after a reset or load."""
-        if place_number := self._place_of(step):
-            place = self._folded(place_number, [
-                turn for turn in turns
-                if turn[0] <= place_number or turn[0] > step.number])
-            # The file has the layer too, and the one of a renewal may be gone.
-            place.layer = step.number if place.layer else 0
-            return place
-        begun = TableState()
-        begun.origin = step.number
-        begun.layer = step.number if record.kind is EventKind.LOAD else 0
-        return begun
 
 
 def difference(before: TableState, after: TableState, columns: Sequence[Event] = ()) -> Change:

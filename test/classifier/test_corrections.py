@@ -16,9 +16,10 @@ from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError, UndoError, UnknownLabelError
+from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.table import SampleTable
-from proemlc_ros.records import Annotation, ClientRequest, Correction, EventKind, Learnt
+from proemlc_ros.records import Annotation, ClientRequest, Correction, Event, EventKind, Learnt
 
 INPUTS = np.random.default_rng(5).normal(size=(20, WIDTH))
 NAMES = ['cup', 'plate', 'fork', 'knife', 'spoon']
@@ -280,6 +281,19 @@ def test_what_is_turned_later_was_not_yet_when_a_place_was_loaded(bench):
     bench.assert_model_is_of([*taught(12), (12, ('owl',))])
     bench.open()
     bench.assert_model_is_of([*taught(12), (12, ('owl',))])
+
+
+def test_many_loads_are_as_quick_to_read_as_one():
+    """Each goes back to before the last one: a fold of every branch would never end."""
+    table = SampleTable()
+    for number in range(1, 1201, 3):
+        table.apply(JournalEntry(number, Annotation(number, ('cup',))))
+        table.apply(JournalEntry(number + 1, Annotation(number + 1, ('plate',))))
+        table.apply(JournalEntry(number + 2, Event(EventKind.LOAD, sample=number)))
+    assert list(table.samples) == list(range(1, 1201, 3))
+    assert list(table.at(1199).samples) == [*range(1, 1200, 3), 1199]
+    table.apply(JournalEntry(2000, Event(EventKind.UNDO, sample=1)))
+    assert list(table.samples) == list(range(4, 1201, 3))
 
 
 def test_merged_labels_are_one_from_the_beginning(bench):
