@@ -67,9 +67,10 @@ class Teacher:
         samples = list(history.samples)
         actions = ['teach', 'burst']
         if len(samples) > 20:
-            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo', 'undo last', 'rename',
-                        'remove', 'merge', 'save', 'load']
-            actions += ['reset'] if self.dice.random() < 0.1 else []
+            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
+            if os.environ.get('PROEMLC_ALL_OPERATIONS'):
+                actions += ['undo last', 'rename', 'remove', 'merge', 'save', 'load']
+                actions += ['reset'] if self.dice.random() < 0.1 else []
         if history.next_redo():
             actions += ['redo', 'redo']
         action = self.dice.choice(actions)
