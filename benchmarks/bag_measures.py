@@ -22,14 +22,12 @@ from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.solving.blas import routines
-from proemlc_ros.core.solving.recursive import BLOCK
+from proemlc_ros.core.compiled import routines
+from proemlc_ros.core.ridge import BLOCK
 from proemlc_ros.evaluation.annotation_stream import AnnotationStream
-from proemlc_ros.evaluation.backends import DaskBackend, LocalBackend
-from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
-from proemlc_ros.evaluation.training import train
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.training import DaskBackend, train
 
 # The width of Scene, and the size that the bars speak of.
 WIDTH, HIDDEN, LABELS = 294, 500, 6
@@ -206,11 +204,11 @@ def dask(folder: Path, count: int, rounds: int, bags: int = PARTS) -> None:
         worked: list[float] = []
 
         def one_process() -> None:
-            results['one'] = train(parts, RELU, LocalBackend())[0]
+            results['one'] = train(parts, RELU)[0]
 
         def two_workers() -> None:
             before = backend.client.run(time.process_time)
-            results['two'] = train(parts, RELU, backend)[0]
+            results['two'] = train(parts, RELU, backend=backend)[0]
             after = backend.client.run(time.process_time)
             worked.append(max(after[worker] - before[worker] for worker in after))
 

@@ -35,12 +35,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.compiled import inverse, routines
 from proemlc_ros.core.metrics import f1_example, hamming_loss
-from proemlc_ros.core.solving.blas import inverse, routines
 from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.baselines import baseline_class
 from proemlc_ros.experiments.datasets import find_dataset
-from proemlc_ros.experiments.protocol import Fold, make_folds
+from proemlc_ros.experiments.paper import Fold, make_folds
 from proemlc_ros.experiments.runs import select_baseline
 
 DATA = Path(os.environ.get('PROEMLC_DATA', Path(__file__).resolve().parents[2] / 'shared'))

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning.in_order import learn_rows
-from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.solving.recursive import RecursiveRidge
+from proemlc_ros.core.learning import learn_rows
+from proemlc_ros.core.ridge import RecursiveRidge
 
 WIDTH = 294  # as Scene
 

@@ -29,11 +29,9 @@ from features import camera_image
 
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.demo.domain import own_domain
-from proemlc_ros.demo.processes import Processes
-from proemlc_ros.features.automatic import resolved
+from proemlc_ros.demo.processes import Processes, own_domain
 from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding
-from proemlc_ros.features.registry import make_extractor
+from proemlc_ros.features.registry import automatic, make_extractor
 
 PARAMETERS = """
 /**:
@@ -51,14 +49,14 @@ def main() -> int:
     parser.add_argument('--rounds', type=int, default=5, metavar='N')
     parser.add_argument('--seconds', type=float, default=8.0, metavar='S', help='of each round')
     args = parser.parse_args()
-    kind, settings = resolved('auto', {})
+    kind, settings, _ = automatic({})
     if kind != 'onnx_embedding':
         print('no network is installed: proemlc backbone install', file=sys.stderr)
         return 1
     extractor = make_extractor(kind, settings)
     assert isinstance(extractor, OnnxEmbedding)
     pixels = camera_image()
-    tensor = extractor.tensor(pixels)
+    tensor = extractor.prepared(pixels).tensor
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     bare, chain = [], []
     with own_domain(), taught_chain(extractor) as pids:

@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from proemlc_ros.features.extractors.colour import linear_light_table
-from proemlc_ros.features.extractors.laser_profile import LaserBeams
-from proemlc_ros.features.extractors.motion_window import MotionSample
-from proemlc_ros.features.registry import make_extractor
+from proemlc_ros.features.extractors.images import linear_light_table
+from proemlc_ros.features.extractors.motion import MotionSample
+from proemlc_ros.features.extractors.ranges import LaserBeams
+from proemlc_ros.features.registry import automatic, make_extractor
 
 
 def fastest_of(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
@@ -104,6 +105,23 @@ def other_extractors(rounds: int) -> None:
         print(f'{name}: {seconds * 1e3:.2f} ms')
 
 
+def looks(rounds: int) -> None:
+    """Print the time per picture of deep features with one to three looks, in one batch each."""
+    kind, settings, _ = automatic({})
+    if kind != 'onnx_embedding':
+        print('looks: no network is installed (proemlc backbone install)')
+        return
+    image = camera_image()
+    shares = (1.0, 0.75, 0.55)
+    extractors = {count: make_extractor(kind, {**settings, 'looks': shares[:count]})
+                  for count in (1, 2, 3)}
+    found = fastest_of({f'{count}': partial(extractor, image)
+                        for count, extractor in extractors.items()}, rounds)
+    for count, seconds in found.items():
+        print(f'deep features 640x480, {count} looks, one thread: {seconds * 1e3:.1f} ms, '
+              f'{seconds / found["1"]:.2f}x')
+
+
 def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -114,6 +132,7 @@ def main() -> None:
     cv2.setNumThreads(arguments.threads)
     colour_moments(arguments.rounds)
     other_extractors(arguments.rounds)
+    looks(arguments.rounds)
     if arguments.chain:
         from feature_chain import measure_chain  # needs ROS 2
         measure_chain(camera_image())

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.evaluation.report import Series, line_chart
+from proemlc_ros.evaluation.charts import Series, line_chart
 
 # What stays as it is while one of them grows.
 USUAL = {'neurons': 500, 'labels': 6, 'features': 294}

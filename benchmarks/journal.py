@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -87,8 +88,8 @@ def correct(durable: DurableModel) -> None:
     from proemlc_ros.records import Correction
     numbers = list(durable.table.samples)
     middle = numbers[len(numbers) // 2:][:10]
-    relabel = [timed(lambda: durable.correct([Correction(number, ('label 3',))]))  # noqa: B023
-               for number in middle]
+    relabel = [timed(partial(durable.make, durable.plans.correct(
+        [Correction(number, ('label 3',))]))) for number in middle]
     undo = [timed(durable.undo) for _ in middle]
     for what, times in (('relabel', relabel), ('undo', undo)):
         print(f'{what} among {len(numbers)}: median {median(times) * 1e3:.1f} ms, first '

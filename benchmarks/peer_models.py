@@ -90,6 +90,31 @@ class ScikitLearn:
         return [bool(value) for value in predicted]
 
 
+class VowpalWabbit:
+    """Vowpal Wabbit's linear model, one against all, fed with lines of its text format."""
+
+    new_labels = 'no: their number is fixed'
+
+    def __init__(self, names: list[str]) -> None:
+        from vowpalwabbit import Workspace
+        self.model, self.labels = Workspace(f'--multilabel_oaa {len(names)} --quiet'), len(names)
+
+    def prepare(self, X: np.ndarray, Y: np.ndarray) -> list[Any]:
+        features = [' '.join(f'{place}:{value:.7g}' for place, value in enumerate(x.tolist()))
+                    for x in X]
+        return [(f'| {text}', f'{",".join(map(str, np.flatnonzero(y).tolist()))} | {text}')
+                for text, y in zip(features, Y)]
+
+    def predict(self, sample: Any) -> Any:
+        return self.model.predict(sample[0])
+
+    def learn(self, sample: Any) -> None:
+        self.model.learn(sample[1])
+
+    def decode(self, predicted: Any) -> list[bool]:
+        return [label in predicted for label in range(self.labels)]
+
+
 class Block:
     """A baseline that needs a first block as long as its hidden layer; then one by one."""
 
@@ -160,6 +185,7 @@ def peers(names: list[str]) -> dict[str, Callable[[], Any]]:
     for library, make in (('river', lambda: river_models(names)),
                           ('sklearn', lambda: {
                               'scikit-learn MultiOutput, SGD': lambda: ScikitLearn(names)}),
+                          ('vowpalwabbit', lambda: wabbit_models(names)),
                           ('pyoselm', lambda: oselm_models(names)),
                           ('skelm', lambda: elm_models(names))):
         try:
@@ -167,6 +193,11 @@ def peers(names: list[str]) -> dict[str, Callable[[], Any]]:
         except ImportError as error:
             print(f'{library} is left out: {error}')
     return found
+
+
+def wabbit_models(names: list[str]) -> dict[str, Callable[[], VowpalWabbit]]:
+    import vowpalwabbit  # noqa: F401
+    return {'Vowpal Wabbit multilabel_oaa': lambda: VowpalWabbit(names)}
 
 
 def oselm_models(names: list[str]) -> dict[str, Callable[[], Block]]:

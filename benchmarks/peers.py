@@ -7,7 +7,8 @@ with the BLAS on one thread; a baseline that would take too long stops after its
 compared with ours on the samples it has seen. Ours runs before and after each baseline, and the
 mean of both speeds counts, since the speed of a shared machine varies.
 
-    pip install river scikit-learn pyoselm scikit-elm 'dask[distributed]' pandas pyarrow
+    pip install river scikit-learn vowpalwabbit pyoselm scikit-elm 'dask[distributed]'
+    pip install pandas pyarrow
     python benchmarks/peers.py [--budget SECONDS] [--only NAME]
 """
 
@@ -32,7 +33,7 @@ from peer_models import HIDDEN, OURS, peers
 from scipy.linalg import get_blas_funcs
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.layer.differences import absolute_differences
+from proemlc_ros.core.compiled import absolute_differences
 from proemlc_ros.core.metrics import f1_example, hamming_loss
 from proemlc_ros.experiments.datasets import find_dataset
 

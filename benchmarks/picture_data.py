@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.features.extractors.colour import ColourHistogram
+from proemlc_ros.features.extractors.images import ColourHistogram
 
 # Pairs of pictures of different classes that may be as alike as near-copies: one in 10,000.
 _ALIKE = 0.9999
@@ -141,8 +141,7 @@ def connected(near: NDArray[np.bool_]) -> Indices:
 
 def colours(path: Path) -> NDArray[np.float64]:
     """Return the shares of colours in a picture as a vector of length one."""
-    image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
-    return ColourHistogram()(image).astype(np.float64)
+    return ColourHistogram()(read_rgb(path)).astype(np.float64)
 
 
 def thumbnail(path: Path) -> NDArray[np.float64]:
@@ -158,15 +157,91 @@ def small_picture(path: Path, side: int) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2Lab), np.float32)
 
 
-def extracted(pictures: Pictures, extract: Callable[[Sequence[NDArray[np.uint8]]], list[Vectors]],
+def extracted(paths: Sequence[Path],
+              extract: Callable[[Sequence[NDArray[np.uint8]]], list[Vectors]],
               at_once: int = 64) -> Vectors:
-    """Return the feature vectors of all pictures."""
+    """Return the feature vectors of pictures."""
     found: list[Vectors] = []
-    for start in range(0, len(pictures.paths), at_once):
-        images = [cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
-                  for path in pictures.paths[start:start + at_once]]
-        found += extract(images)
+    for start in range(0, len(paths), at_once):
+        found += extract([read_rgb(path) for path in paths[start:start + at_once]])
     return np.array(found, np.float32)
+
+
+def read_rgb(path: Path) -> NDArray[np.uint8]:
+    """Return a picture as RGB."""
+    return np.asarray(cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB), np.uint8)
+
+
+def changed_pictures(pictures: Pictures, chosen: Indices, scenes: Pictures, seed: int,
+                     ) -> Iterator[tuple[str, list[NDArray[np.uint8]]]]:
+    """Yield each way of changing pictures, and the chosen ones changed in that way."""
+    for way, change in CHANGES.items():
+        random = np.random.default_rng(seed)
+        yield way, [change(read_rgb(pictures.paths[place]), random) for place in chosen]
+    random = np.random.default_rng(seed)
+    yield 'half_size_elsewhere', [
+        pasted(read_rgb(pictures.paths[place]),
+               read_rgb(scenes.paths[random.integers(len(scenes.paths))]), 0.5, random)[0]
+        for place in chosen]
+
+
+def other_gamma(image: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture darker or lighter, gamma 0.5 or 2."""
+    levels = 255.0 * (np.arange(256) / 255.0) ** random.choice([0.5, 2.0])
+    return np.asarray(cv2.LUT(image, np.rint(levels).astype(np.uint8)), np.uint8)
+
+
+def other_white(image: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture in warmer or colder light: red and blue times 1.3 and 0.75."""
+    gains = [1.3, 1.0, 0.75][::random.choice([1, -1])]
+    return np.clip(np.rint(image * np.array(gains)), 0, 255).astype(np.uint8)
+
+
+def blurred(image: NDArray[np.uint8], _: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture out of focus: Gaussian of 1 % of its height."""
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), 0.01 * image.shape[0]), np.uint8)
+
+
+def quarter_resolution(image: NDArray[np.uint8], _: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture with a quarter of its rows and columns."""
+    return np.asarray(cv2.resize(image, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA),
+                      np.uint8)
+
+
+def turned(image: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a picture turned by 30 degrees to either side; its edges are mirrored."""
+    rows, columns = image.shape[:2]
+    turn = cv2.getRotationMatrix2D((columns / 2, rows / 2), random.choice([-30.0, 30.0]), 1.0)
+    return np.asarray(cv2.warpAffine(image, turn, (columns, rows), flags=cv2.INTER_LINEAR,
+                                     borderMode=cv2.BORDER_REFLECT_101), np.uint8)
+
+
+CHANGES: dict[str, Callable[[NDArray[np.uint8], np.random.Generator], NDArray[np.uint8]]] = {
+    'gamma': other_gamma, 'white_balance': other_white, 'blur': blurred,
+    'quarter_resolution': quarter_resolution, 'turn': turned}
+
+
+def pasted(image: NDArray[np.uint8], scene: NDArray[np.uint8], share: float,
+           random: np.random.Generator) -> tuple[NDArray[np.uint8], tuple[int, int, int, int]]:
+    """Paste a picture into a scene at a random place.
+
+    Args:
+        image: to paste.
+        scene: where to.
+        share: of the scene's height that it gets, less where it would be too wide.
+        random: for the place.
+
+    Returns:
+        The scene, and left, top, width and height of the picture in it.
+    """
+    scale = min(share * scene.shape[0] / image.shape[0], 0.9 * scene.shape[1] / image.shape[1])
+    height, width = (max(1, round(scale * side)) for side in image.shape[:2])
+    top = int(random.integers(scene.shape[0] - height + 1))
+    left = int(random.integers(scene.shape[1] - width + 1))
+    scene = scene.copy()
+    scene[top:top + height, left:left + width] = cv2.resize(
+        image, (width, height), interpolation=cv2.INTER_AREA)
+    return scene, (left, top, width, height)
 
 
 def split_by_copies(pictures: Pictures, random: np.random.Generator,

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.demo.domain import own_domain
+from proemlc_ros.demo.processes import own_domain
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.records import Annotation
+from proemlc_ros.records import Annotation, LabelState
 
 Vectors = NDArray[np.float32]
 # Seconds that a node may take to start on a busy machine, and to answer.
@@ -37,23 +37,30 @@ class PicturePrediction(NamedTuple):
 class NodeLearner:
     """The classifier that the node opens with its default parameters, called directly."""
 
-    def __init__(self, extractor: str, folder: Path) -> None:
-        """Open it in an empty folder."""
-        from proemlc_ros.nodes.classifier.open_classifier import open_classifier
-        from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
+    def __init__(self, extractor: str, folder: Path, renew: bool = False) -> None:
+        """Open it in an empty folder; renew: wait for the renewals that become due."""
+        from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS, open_classifier
         values = SimpleNamespace(**{entry.name: entry.default for entry in CLASSIFIER_PARAMETERS})
         values.model_directory = str(folder)
-        self._extractor = extractor
+        self._extractor, self._taught, self._renew = extractor, 0, renew
         self._classifier, _ = open_classifier(values, '/benchmark', print)
 
     def teach(self, vectors: Vectors, labels: Sequence[tuple[str, ...]],
               order: Iterable[int]) -> None:
         """Learn samples one after the other."""
-        for number, place in enumerate(order, start=1):
-            result, = self._classifier.durable.learn([Annotation(
-                number, labels[place], features=vectors[place], extractor=self._extractor)])
+        durable, renewals = self._classifier.durable, self._classifier.renewals
+        for place in order:
+            self._taught += 1
+            result, = durable.learn([Annotation(
+                self._taught, labels[place], features=vectors[place],
+                extractor=self._extractor)])
             if isinstance(result, ProEMLCError):
                 raise result
+            model = durable.model
+            if self._renew and renewals.policy.is_due(
+                    model.learner.samples, [*model.novelties], len(model.learner.labels),
+                    renewals.labels.growth()):
+                renewals.request().result()
 
     def predict(self, vectors: Vectors) -> list[PicturePrediction]:
         """Return the predictions of samples."""
@@ -61,6 +68,16 @@ class NodeLearner:
                  for vector in vectors)
         return [PicturePrediction(one.labels, tuple(one.names), tuple(map(float, one.scores)),
                                   float(one.novelty)) for one in found]
+
+    def labelled(self, vectors: Vectors) -> list[tuple[str, ...]]:
+        """Return the labels of samples as if "I don't know" were no answer."""
+        learner = self._classifier.durable.model.learner
+        return [learner.classify(vector).labels for vector in vectors]
+
+    def judged(self) -> LabelState:
+        """Return the labels, with how good predictions are for what was taught."""
+        self._classifier.durable.model.judge()
+        return self._classifier.durable.model.label_state()
 
     def close(self) -> None:
         """End it."""
@@ -70,8 +87,8 @@ class NodeLearner:
 class LiveLearner:
     """A running classifier node with its default parameters, over DDS."""
 
-    def __init__(self, extractor: str, folder: Path) -> None:
-        """Start the node and wait until it answers."""
+    def __init__(self, extractor: str, folder: Path, renew: bool = True) -> None:
+        """Start the node and wait until it answers; renewals are its own affair."""
         import rclpy
         from proemlc_ros.srv import Annotate, Predict
 
@@ -147,10 +164,12 @@ class PictureLearner:
     """Opens learners for vectors of one extractor, each in a folder of its own."""
 
     def __init__(self, extractor: str,
-                 kind: type[NodeLearner] | type[LiveLearner] = NodeLearner) -> None:
-        """Take the identity of the vectors, and the way to learn."""
+                 kind: type[NodeLearner] | type[LiveLearner] = NodeLearner,
+                 renew: bool = False) -> None:
+        """Take the identity of the vectors, the way to learn, and whether renewals run."""
         self._extractor = extractor
         self._kind = kind
+        self._renew = renew
 
     @contextmanager
     def open(self) -> Iterator[NodeLearner | LiveLearner]:
@@ -158,7 +177,7 @@ class PictureLearner:
         # A domain of its own: another node of the same name would answer in place of this one.
         with own_domain(), tempfile.TemporaryDirectory(prefix='proemlc_pictures_') as folder:
             os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-            learner = self._kind(self._extractor, Path(folder))
+            learner = self._kind(self._extractor, Path(folder), self._renew)
             try:
                 yield learner
             finally:

@@ -24,12 +24,11 @@ import numpy as np
 
 from proemlc_ros.core.metrics import hamming_loss
 from proemlc_ros.errors import DataSetError
-from proemlc_ros.evaluation.introduction import parse_pattern
-from proemlc_ros.evaluation.report import Mark, Series, line_chart
-from proemlc_ros.evaluation.tables import DataSet
+from proemlc_ros.evaluation.charts import Mark, Series, line_chart
+from proemlc_ros.evaluation.tables import DataSet, introduction_order, parse_pattern
 from proemlc_ros.experiments.datasets import find_dataset
-from proemlc_ros.experiments.protocol import Fold, make_folds, mixed_order
-from proemlc_ros.experiments.stream_run import Stream
+from proemlc_ros.experiments.paper import Fold, make_folds
+from proemlc_ros.experiments.runs import Stream
 
 LATE = '4+1+1'
 NETWORK = {'hidden_size': 400, 'activation': 'sigmoid', 'scaling': 'none', 'bias': False,
@@ -66,7 +65,8 @@ def main() -> int:
 def mixed(data: DataSet, fold: Fold) -> Fold:
     """Return the fold with earlier labels still in the stream while later ones come."""
     rows = np.sort(fold.train)
-    order = mixed_order(data.Y[rows], parse_pattern(LATE, data.Y.shape[1]), fold.number, 0.5)
+    order = introduction_order(data.Y[rows], parse_pattern(LATE, data.Y.shape[1]), fold.number,
+                               0.5)
     return replace(fold, train=rows[order])
 
 

@@ -23,8 +23,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Image
 
-from proemlc_ros.demo.domain import own_domain
-from proemlc_ros.demo.processes import Processes
+from proemlc_ros.demo.processes import Processes, own_domain
 from proemlc_ros.stamps import stamp_of
 
 BOXES = 10
@@ -78,7 +77,6 @@ def measure_chain(camera: dict[str, Any], rounds: int = 40) -> None:
     Args:
         camera: settings of the feature node's camera.
         rounds: pictures.
-
     """
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     settings = {**camera, 'topic': 'bench/image', 'regions': 'topic',

@@ -29,20 +29,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.metrics.sets import f1_micro
+from proemlc_ros.core.metrics import f1_micro
 from proemlc_ros.features.extractor import Extractor
-from proemlc_ros.features.extractors.image_extractor import ImageExtractor
-from proemlc_ros.features.parameter_file import settings_from_file
-from proemlc_ros.features.regions.crops import pixels_in, widened
+from proemlc_ros.features.extractors.images import ImageExtractor
+from proemlc_ros.features.regions.crops import widened
+from proemlc_ros.features.regions.detector import has_detector, installed_detector
 from proemlc_ros.features.regions.proposals import propose
-from proemlc_ros.features.settings import sensor_from_settings
-from proemlc_ros.regions import Region, overlap
+from proemlc_ros.features.settings import sensor_from_settings, settings_from_file
+from proemlc_ros.regions import Region, overlap, pixels_in
 
 FOLDER = Path(os.environ.get(
     'PROEMLC_DATA', Path(__file__).resolve().parents[2] / 'shared')) / 'images' / 'coco128'
 LEAST_BOXES = 5
 ROUNDS = 2
 FOLDS = 5
+# Shares of the height of a scene that a pasted picture gets.
+SIZES = (0.25, 0.5, 0.75)
 
 
 class LabelledPicture(NamedTuple):
@@ -86,6 +88,42 @@ def measure_proposals(data: list[LabelledPicture]) -> None:
         print(f'proposals: recall of {len(hit)} boxes at {count} (overlap 0.5): {hit.mean():.3f}; '
               f'of the {sum(large)} that cover 1 % of the picture: {hit[large].mean():.3f}')
     print(f'proposals: {spent * 1e3:.1f} ms of processor time per picture')
+
+
+def measure_pasted(count: int = 120) -> None:
+    """Print recall and time of proposals and detector for groceries pasted into scenes.
+
+    Args:
+        count: pictures of each size.
+    """
+    from picture_data import pasted, read_coco, read_rgb
+
+    sources: dict[str, Callable[[np.ndarray, int], list[Region]]] = {'proposals': propose}
+    if has_detector():
+        sources['detector'] = installed_detector()
+    else:
+        print('pasted: no detector is installed (proemlc backbone install detector)')
+    groceries = sorted((FOLDER.parent / 'grocery').rglob('*.jpg'))
+    scenes = read_coco().paths
+    spent: Counter[str] = Counter()
+    for size in SIZES:
+        random = np.random.default_rng(0)
+        hits: Counter[str] = Counter()
+        for _ in range(count):
+            picture, (left, top, width, height) = pasted(
+                read_rgb(groceries[random.integers(len(groceries))]),
+                read_rgb(scenes[random.integers(len(scenes))]), size, random)
+            truth = Region.of_edges(left, top, left + width, top + height)
+            for name, find in sources.items():
+                began = time.process_time()
+                boxes = find(picture, 10)
+                spent[name] += time.process_time() - began
+                hits[name] += max((overlap(truth, one) for one in boxes), default=0.0) >= 0.5
+        found = ', '.join(f'{name} {hits[name] / count:.3f}' for name in sources)
+        print(f'pasted at {size} of the height, {count} pictures, recall at 10 boxes: {found}',
+              flush=True)
+    print('pasted, processor time per picture: ' + ', '.join(
+        f'{name} {1e3 * spent[name] / (count * len(SIZES)):.1f} ms' for name in sources))
 
 
 def measure_labels(data: list[LabelledPicture], extractor: Extractor) -> None:
@@ -215,10 +253,11 @@ def measure_batch(data: list[LabelledPicture], extractor: Extractor, rounds: int
 def main() -> None:
     """Run the parts that are named, or all that need no ROS."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('parts', nargs='*', default=['proposals', 'labels', 'batch'],
-                        help='proposals, labels, batch, chain')
+    parser.add_argument('parts', nargs='*', default=['proposals', 'pasted', 'labels', 'batch'],
+                        help='proposals, pasted, labels, batch, chain')
     parser.add_argument('--features', help='parameter file of a feature node; default: auto')
     arguments = parser.parse_args()
+    cv2.setNumThreads(1)
     settings = (settings_from_file(arguments.features) if arguments.features else
                 {'sensors': ['camera'], 'camera': {'topic': 'image', 'extractor': 'auto'}})
     name = settings['sensors'][0]
@@ -228,6 +267,8 @@ def main() -> None:
     data = pictures()
     if 'proposals' in arguments.parts:
         measure_proposals(data)
+    if 'pasted' in arguments.parts:
+        measure_pasted()
     if {'labels', 'batch'} & set(arguments.parts):
         extractor = sensor_from_settings(name, settings[name]).extractor
         if 'labels' in arguments.parts:

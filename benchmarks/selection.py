@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from proemlc_ros.core.deciding.left_out import left_out_scores, nested_fits
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.selection.candidates import hidden_columns
-from proemlc_ros.core.selection.leave_one_out import left_out_scores, nested_fits
 from proemlc_ros.core.selection.search import RIDGES, SIZES
 from proemlc_ros.experiments.datasets import find_dataset
 
@@ -42,7 +42,7 @@ def main() -> None:
     scene = find_dataset(args.data, 'scene')
     options = Options(hidden_size=SIZES[-1], activation='relu')
     # Random neurons: they do not depend on the samples, so that refits can be compared.
-    H, others, _ = hidden_columns(scene.X, options, len(scene))
+    H, others, *_ = hidden_columns(scene.X, options, len(scene))
     T = np.where(scene.Y, 1.0, -1.0)
     columns = [others + size for size in SIZES]
 

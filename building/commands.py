@@ -29,7 +29,7 @@ def with_ros() -> bool:
 class BuildInterfaces(Command):
     """Generate the interfaces into the build folder."""
 
-    description = 'generate the interfaces of msg/ and srv/ into the build folder'
+    description = 'generate the interfaces of msg/, srv/ and action/ into the build folder'
     user_options = [('build-base=', 'b', 'base folder of the build')]
 
     def initialize_options(self) -> None:
@@ -87,10 +87,19 @@ class InstallData(install_data):
 class Develop(develop):
     """Installs the interfaces beside the link to the source folder."""
 
+    # setup.cfg has it, as every package of ament_python; setuptools 80 and later do not.
+    user_options = [*(one for one in develop.user_options if one[0] != 'script-dir='),
+                    ('script-dir=', 's', 'folder of the executables')]
+
+    def initialize_options(self) -> None:
+        """Declare the option."""
+        super().initialize_options()
+        self.script_dir = None
+
     def run(self) -> None:
-        """Link, then install."""
+        """Link, then install; from setuptools 80 on, pip does both by `editable_wheel`."""
         super().run()
-        if not self.uninstall:
+        if not getattr(self, 'uninstall', True):
             install_interfaces(self, sys.prefix, self.install_dir)
             write_relay(Path(sys.prefix, 'bin/proemlc'), f'../lib/{PACKAGE}/proemlc')
 

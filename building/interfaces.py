@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the package's own interfaces, which an ament_python package cannot normally hold.
 
-1. `stage` copies msg/ and srv/ into a throw-away CMake project that bears the package's name;
+1. `stage` copies msg/, srv/ and action/ into a throw-away CMake project of the package's name;
 2. `generate` lets CMake run `rosidl_generate_interfaces` on it and install the result into a
    staging tree inside the build folder, so that the source folder stays clean; what is unchanged
    since it was generated is not generated again;
@@ -29,7 +29,7 @@ from .wheel_exports import mend_exports
 PACKAGE = 'proemlc_ros'
 # Resolved: colcon --symlink-install runs setup.py by a link in its build folder.
 SOURCE = Path(__file__).resolve().parent.parent
-FOLDERS = ('msg', 'srv')
+FOLDERS = ('msg', 'srv', 'action')
 
 # Joining the generated sources of a library (CMake calls it a unity build) halves the time.
 CMAKE_PROJECT = """\
@@ -66,7 +66,7 @@ NOT_MERGED = re.compile(
 
 
 def interface_files() -> list[str]:
-    """Return msg/X.msg and srv/Y.srv of the source folder, sorted."""
+    """Return msg/X.msg, srv/Y.srv and action/Z.action of the source folder, sorted."""
     return sorted(
         path.relative_to(SOURCE).as_posix()
         for folder in FOLDERS for path in (SOURCE / folder).glob(f'*.{folder}'))
@@ -201,7 +201,6 @@ def merge(tree: Path, prefix: Path, python_folder: Path) -> list[Path]:
 
     Returns:
         Every path written, the list of them included.
-
     """
     listing = prefix / 'share' / PACKAGE / 'interfaces.files'
     targets = dict(_targets(tree, prefix, python_folder))

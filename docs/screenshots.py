@@ -1,129 +1,182 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Takes the pictures of the page and the terminal for the documentation, from the nodes of the demo.
+"""Takes the pictures of page and terminal for the documentation, of groceries and a table taught.
 
 Run:  ./proemlc run python docs/screenshots.py [FOLDER]     (default: docs/images)
 
-Needs Chromium, playwright, pexpect and pyte. Takes about a minute.
+Needs Chromium, playwright, pexpect and pyte. Takes about two minutes.
 """
 
 import html
-import os
-import shutil
-import socket
+import re
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from proemlc_ros.demo.curriculum import Curriculum
-from proemlc_ros.demo.processes import Processes
-from proemlc_ros.demo.run import MODEL_FOLDER, DemoOptions, start_nodes
-
-# name, width, height, colours, what is shown
-SHOTS = (
-    ('dashboard_light', 1366, 768, 'light', 'live'),
-    ('dashboard_dark', 1366, 768, 'dark', 'held'),
-    ('dashboard_narrow', 390, 844, 'light', 'held'),
-    ('gallery_light', 1366, 768, 'light', 'gallery'),
-    ('gallery_dark', 1366, 768, 'dark', 'gallery'),
-    ('gallery_narrow', 390, 844, 'light', 'gallery'),
+from stage import (
+    NEW,
+    RATE,
+    TAUGHT,
+    chromium,
+    open_page,
+    seek,
+    teach_thing,
+    teaching,
+    write_pictures,
 )
-FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage')
+
+from proemlc_ros.demo.tabletop import TeachableTable
+
+# Labels, and the classes of the data set.
+THINGS = (('banana', 'Banana'), ('avocado', 'Avocado'), ('lemon', 'Lemon'),
+          ('pineapple', 'Pineapple'), ('carrots', 'Carrots'), ('red pepper', 'Red-Bell-Pepper'),
+          ('mushroom', 'Brown-Cap-Mushroom'), ('kiwi', 'Kiwi'))
+# name, width, height, colours, what is shown, of which thing
+SHOTS = (
+    ('dashboard_light', 1366, 860, 'light', 'live', 5),
+    ('dashboard_dark', 1366, 860, 'dark', 'held', 3),
+    ('dashboard_narrow', 390, 844, 'light', 'held', 0),
+    ('good_yet_light', 1366, 860, 'light', 'good', 1),
+    ('good_yet_dark', 1366, 860, 'dark', 'good', 1),
+    ('gallery_light', 1366, 768, 'light', 'gallery', 1),
+    ('gallery_dark', 1366, 768, 'dark', 'gallery', 1),
+    ('gallery_narrow', 390, 844, 'light', 'gallery', 1),
+)
+
+TUTORIAL = Path(__file__).parent / 'tutorials/in_space.md'
+FILES = r'`([\w/]+\.(?:yaml|py))`:\n\n```\w+\n(.*?)^```'
+# Presses the box whose centre is next to a place, and that is about as large as a thing.
+PRESS_NEAREST = """([x, y]) => {
+  const far = document.getElementById('box-list').regions.map(({ region }) =>
+    Math.hypot(region.center_x - x, region.center_y - y)
+      + Math.abs(Math.hypot(region.size_x, region.size_y) - 75) / 2);
+  document.querySelectorAll('#box-list button')[far.indexOf(Math.min(...far))].click();
+}"""
 
 
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / 'images')
     folder.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault('ROS_DOMAIN_ID', '83')
-    with tempfile.TemporaryDirectory() as scratch, Processes(Path(scratch)) as processes:
-        Path(scratch, MODEL_FOLDER).mkdir()
-        curriculum = Curriculum(0, phase_pictures=40, exam_pictures=40)
-        options = DemoOptions(
-            Path(scratch), curriculum, 15.0, dashboard=True, port=free_port())
-        start_nodes(options, processes)
-        for _ in processes.lines('demo_operator'):
-            pass
-        classifier = take(f'http://127.0.0.1:{options.port}/', folder)
-        take_terminal(folder / 'terminal.svg', classifier)
+    with tempfile.TemporaryDirectory() as scratch:
+        pictures = Path(scratch, 'groceries')
+        write_pictures(pictures, THINGS)
+        with teaching(Path(scratch, 'taught'), '--images', pictures, '--rate',
+                      str(RATE)) as (address, environment):
+            with chromium() as browser:
+                take(browser, address, folder)
+            take_terminal(folder / 'terminal.svg', environment)
+        take_space(Path(scratch), folder)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+def take(browser, address, folder):
+    """Teach all things, two pictures wrongly, and take the pictures of the page."""
+    page = open_page(browser, address, 1366, 860, 'light')
+    for turn, (label, _) in enumerate(THINGS):
+        teach_thing(page, turn, label)
+    for thing, wrong in ((1, '3'), (6, '8')):
+        seek(page, new_picture(thing) + 1)
+        page.keyboard.press(wrong)
+        page.wait_for_timeout(1000)
+    page.close()
+    for name, width, height, colours, what, thing in SHOTS:
+        page = open_page(browser, address, width, height, colours)
+        seek(page, new_picture(thing))
+        page.wait_for_timeout(2000)
+        shown = {'live': lambda page: page, 'held': hold_and_mark, 'gallery': open_gallery,
+                 'good': find_confusions}[what](page)
+        shown.screenshot(path=folder / f'{name}.jpg', type='jpeg', quality=82)
+        page.close()
 
 
-def take(address, folder):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which('chromium') or shutil.which('google-chrome'), args=FLAGS)
-        for name, width, height, colours, what in SHOTS:
-            page = browser.new_page(
-                viewport={'width': width, 'height': height}, color_scheme=colours)
-            page.goto(address)
-            page.fill('#who', 'Ann')
-            page.evaluate('document.activeElement.blur()')
-            # Only rows near the visible part of the page show their scores.
-            page.locator('.label-row').first.scroll_into_view_if_needed(timeout=60_000)
-            page.locator('.label-row.seen').first.wait_for(timeout=60_000)
-            page.evaluate('scrollTo(0, 0)')
-            page.wait_for_timeout(1500)
-            {'live': lambda page: None, 'held': hold_and_mark, 'gallery': open_gallery}[what](page)
-            classifier = page.text_content('#classifier')
-            page.screenshot(path=folder / f'{name}.jpg', type='jpeg', quality=82)
-            page.close()
-        browser.close()
-    return classifier
+def new_picture(thing):
+    """Return the place of the first picture of a thing that was not taught."""
+    return len(THINGS) * TAUGHT + thing * NEW
 
 
 def open_gallery(page):
     """Show what was taught, most doubtful first, with a sample chosen."""
     page.click('#open-gallery')
     page.select_option('#gallery-order', 'doubtful')
-    page.locator('#gallery .sample').first.wait_for()
+    page.locator('#gallery .sample .suggest').first.wait_for()
     page.wait_for_function(
         "() => [...document.querySelectorAll('#gallery img')].every(one => one.naturalWidth)")
     page.locator('#gallery .thumb').first.click()
     page.evaluate('document.activeElement.blur()')
     page.wait_for_timeout(300)
+    return page
+
+
+def find_confusions(page):
+    """Return the panel that tells how good the model is, with the labels that are confused."""
+    page.wait_for_function("""() => [...document.querySelectorAll('#confusions img')].length
+        && [...document.querySelectorAll('#confusions img')].every((one) => one.naturalWidth)""")
+    return page.locator('#truth-card')
 
 
 def hold_and_mark(page):
-    """Hold a picture; mark a label as present and another as absent."""
-    hold_something_seen(page)
+    """Hold the picture; mark the label that is there, and one that is not."""
+    page.click('#hold')
     page.locator('.label-row.seen').first.click()
     page.locator('.label-row:not(.seen)').first.dblclick()
     page.evaluate('scrollTo(0, 0)')
     page.wait_for_timeout(300)
+    return page
 
 
-def hold_something_seen(page):
-    """Hold a picture in which one of the labels on the screen is predicted."""
-    while True:
+def take_space(scratch, folder):
+    """Follow the tutorial on things in space, and take its picture."""
+    for name, text in re.findall(FILES, TUTORIAL.read_text(), re.MULTILINE | re.DOTALL):
+        (scratch / name).parent.mkdir(exist_ok=True)
+        (scratch / name).write_text(text)
+    with (teaching(scratch / 'table', '--features', scratch / 'boxes.yaml') as (address, _),
+          chromium() as browser):
+        page = open_page(browser, address, 1366, 860, 'light')
+        for thing, label in (('cup', 'cup'), ('', ''), ('plant', 'plant'), ('book', ''),
+                             ('phone', ''), ('banana', 'banana')):
+            put(page, thing)
+            home = TeachableTable()._home[thing or 'cup']
+            for _ in range(5):
+                teach_box(page, (home.x, home.y), label)
+        put(page, 'cup', 'banana', 'plant', 'book', 'phone')
+        page.wait_for_timeout(3000)
         page.click('#hold')
         page.wait_for_timeout(300)
-        if page.locator('.label-row.seen').count():
-            return
-        page.click('#hold')
-        page.wait_for_timeout(300)
+        page.screenshot(path=folder / 'space_named.jpg', type='jpeg', quality=82)
 
 
-def take_terminal(path, classifier, rows=24, columns=80):
-    """Draw a terminal of 80 x 24 with teleop in it, frozen and marked."""
+def put(page, *things):
+    """Put exactly these things before the simulated camera."""
+    for button in page.locator('#source .things button').all():
+        if (button.get_attribute('aria-pressed') == 'true') != (button.inner_text() in things):
+            button.click()
+            page.wait_for_timeout(500)
+    page.wait_for_timeout(1500)
+
+
+def teach_box(page, place, label):
+    """Teach the box that fits best what is at a place; no label: none of them."""
+    page.locator('#box-list button').first.wait_for()
+    page.evaluate(PRESS_NEAREST, [*place])
+    page.locator('#message', has_text=re.compile('^Box held')).wait_for()
+    for key in ['n', *label, 'Enter'] if label else ['0']:
+        page.keyboard.press(key)
+    if label:
+        page.locator('#message', has_text='marked').wait_for()
+        page.keyboard.press('Enter')
+    page.locator('#message', has_text=re.compile('^Learnt')).wait_for()
+
+
+def take_terminal(path, environment, rows=24, columns=80):
+    """Draw a terminal of 80 x 24 with teleop in it, held and marked."""
     import pexpect
     import pyte
 
     screen = pyte.Screen(columns, rows)
     stream = pyte.ByteStream(screen)
     child = pexpect.spawn(
-        sys.executable, ['-m', 'proemlc_ros.nodes.teleop_node', '--ros-args', '-p',
-                         f'classifier:={classifier}'], dimensions=(rows, columns),
-        env={**os.environ, 'TERM': 'xterm-256color', 'LC_ALL': 'C.UTF-8'})
+        sys.executable, ['-m', 'proemlc_ros.nodes.teleop_node'], dimensions=(rows, columns),
+        env={**environment, 'TERM': 'xterm-256color', 'LC_ALL': 'C.UTF-8'})
 
     def read_until(found, seconds):
         end = time.monotonic() + seconds
@@ -134,10 +187,8 @@ def take_terminal(path, classifier, rows=24, columns=80):
                 pass
 
     read_until(lambda text: 'sees:' in text and '%' in text, 60)
-    read_until(lambda text: 'the robot asks (' in text, 10)
-    child.send('a')
-    read_until(lambda text: 'likeliest' in text, 10)
-    read_until(lambda text: False, 1)
+    child.send(' 2')
+    read_until(lambda text: 'HELD' in text and '✓' in text, 10)
     path.write_text(as_svg(screen, rows, columns), encoding='utf-8')
     child.send('q')
     child.close(force=True)

@@ -8,7 +8,7 @@
 # them, and which executables there are. Other source files are used in place.
 build_digest() {
   (cd "$root" && {
-    sha256sum msg/*.msg srv/*.srv setup.py setup.cfg building/*.py package.xml
+    sha256sum msg/*.msg srv/*.srv action/*.action setup.py setup.cfg building/*.py package.xml
     find proemlc_ros -name '*.c' -exec sha256sum {} + 2> /dev/null || true
     ls proemlc_ros/cli/main.py proemlc_ros/nodes/*_node.py launch/*.launch.py 2> /dev/null || true
   } | sha256sum)

@@ -159,7 +159,7 @@ build_package() {
   (
     use_environment
     export PROEMLC_INTERFACES=python
-    logged 'building the interfaces of msg/ and srv/ (once, half a minute)' \
+    logged 'building the interfaces of msg/, srv/ and action/ (once, half a minute)' \
       python -m pip install --no-deps --no-build-isolation --disable-pip-version-check \
       --no-index --editable "$root"
   ) || fail "building failed: $(grep -E 'error:' "$log" | tail -n 1) Details: $log"

@@ -48,6 +48,7 @@ class LabelSeen(py_trees.behaviour.Behaviour):
         self._seen: tuple[Time, Time] | None = None  # stamp of the picture, time of arrival
         self._in_a_row = 0
         self._newest: Time | None = None
+        self._unknown = False  # whether the newest prediction says "I don't know"
         self.blackboard = self.attach_blackboard_client(name=self.name)
         self.key = f'/seen/{label.replace("/", "_").replace(".", "_")}'
         self.blackboard.register_key(self.key, access=py_trees.common.Access.WRITE)
@@ -60,6 +61,7 @@ class LabelSeen(py_trees.behaviour.Behaviour):
     def _on_prediction(self, message: Prediction) -> None:
         stamp = Time.from_msg(message.header.stamp)
         shows = self.label in message.labels
+        self._unknown = message.unknown
         new_picture = self._newest is None or stamp > self._newest
         if new_picture:
             if self._seen is None or self._seen[0] != self._newest:
@@ -73,7 +75,7 @@ class LabelSeen(py_trees.behaviour.Behaviour):
     def update(self) -> py_trees.common.Status:
         """Return whether the label is seen now."""
         if self._seen is None or self._in_a_row < self.least:
-            self.feedback_message = 'not seen'
+            self.feedback_message = 'not seen: unknown' if self._unknown else 'not seen'
             return py_trees.common.Status.FAILURE
         age = (self._node.get_clock().now() - self._seen[1]).nanoseconds * 1e-9
         if age > self.memory:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the classifier node; `ros2 launch proemlc_ros proemlc.launch.py --show-args`."""
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
@@ -51,10 +51,13 @@ NAMES = tuple(argument.name for argument in ARGUMENTS)
 
 
 def shut_down_on_failure(event, context):
-    """End all nodes when one fails: the others would go on half-blind, and nobody would notice."""
-    if event.returncode:
-        return [Shutdown(reason=f'{event.process_name} ended with code {event.returncode}')]
-    return None
+    """End all nodes when one fails: the others would go on half-blind, and nobody would notice.
+
+    By an error, since a launch that shuts down for another reason ends with code 0, and what
+    started it, such as systemd, would not know of the failure.
+    """
+    if event.returncode and not context.is_shutdown:
+        raise RuntimeError(f'{event.process_name} ended with code {event.returncode}')
 
 
 def new_node(values, node, executable, parameters, **options):

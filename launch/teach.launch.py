@@ -43,15 +43,16 @@ NAMES = tuple(argument.name for argument in ARGUMENTS)
 
 def feature_node(values, files):
     """Return the feature node."""
-    camera = {'image_topic': values['image_topic']} if values['image_topic'] else {}
+    given = {name: values[name] for name in ('image_topic', 'model_directory') if values[name]}
     return classifier.new_node(
-        values, launch_arguments.FEATURES, 'feature_node', [*files, *([camera] if camera else [])])
+        values, launch_arguments.FEATURES, 'feature_node', [*files, *([given] if given else [])])
 
 
 def dashboard_node(values, files):
     """Return the dashboard, which shows the camera that the features are made of."""
     given = {'classifier': values['name']}
-    given.update({name: values[name] for name in ('address', 'token_file') if values[name]})
+    given.update({name: values[name] for name in ('address', 'token_file', 'model_directory')
+                  if values[name]})
     if values['port']:
         given['port'] = int(values['port'])
     return classifier.new_node(

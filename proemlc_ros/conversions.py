@@ -17,7 +17,7 @@ import numpy as np
 from proemlc_ros.cdr import ANNOTATION_TYPE as ANNOTATION_TYPE
 from proemlc_ros.cdr import EVENT_TYPE as EVENT_TYPE
 from proemlc_ros.cdr import FEATURES_TYPE as FEATURES_TYPE
-from proemlc_ros.classifier.detections import Detection, even_confidences_of
+from proemlc_ros.classifier.pictures import Detection, even_confidences_of
 from proemlc_ros.classifier.validation import distinct
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
 from proemlc_ros.records import (
@@ -31,6 +31,7 @@ from proemlc_ros.records import (
     Region,
     StampedPrediction,
     StampedVector,
+    TaughtSample,
     Vector,
 )
 from proemlc_ros.stamps import NANOSECONDS, stamp_of
@@ -38,7 +39,9 @@ from proemlc_ros.stamps import NANOSECONDS, stamp_of
 LABEL_SET_TYPE = 'proemlc_ros/msg/LabelSet'
 PREDICTION_TYPE = 'proemlc_ros/msg/Prediction'
 QUERY_TYPE = 'proemlc_ros/msg/LabelQuery'
+SAMPLE_TYPE = 'proemlc_ros/msg/LearntSample'
 REGION_TYPE = 'proemlc_ros/msg/Region'
+IMAGE_TYPES = ('sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage')
 VISION_TYPE = 'vision_msgs/msg/Classification'
 # Value of Prediction.decided_by.
 BY_SCORE, BY_PROBABILITY = 0, 1
@@ -46,6 +49,7 @@ HYPOTHESIS_TYPE = 'vision_msgs/msg/ObjectHypothesis'
 DETECTIONS_TYPE = 'vision_msgs/msg/Detection2DArray'
 LABEL_INFO_TYPE = 'vision_msgs/msg/LabelInfo'
 _VISION = 'vision_msgs/msg'
+DETECTIONS_3D_TYPE = f'{_VISION}/Detection3DArray'
 
 
 class MessageFactory(Protocol):
@@ -109,14 +113,23 @@ def stamped_prediction_of(message: Any) -> StampedPrediction:
                              int(message.label_set_version), vector_of(message.probabilities),
                              message.decided_by == BY_PROBABILITY, float(message.threshold),
                              region_of(message), int(message.region_count),
-                             str(message.source_topic))
+                             str(message.source_topic), bool(getattr(message, 'unknown', False)),
+                             _position_of(message))
+
+
+def _position_of(message: Any) -> tuple[float, float, float] | None:
+    if not getattr(message, 'position_valid', False):  # older bags do not have it
+        return None
+    return float(message.position_x), float(message.position_y), float(message.position_z)
 
 
 def label_state_of(message: Any) -> LabelState:
     """Return the labels of a LabelSet."""
     return LabelState(tuple(message.names), tuple(map(int, message.counts)),
                       tuple(map(float, message.thresholds)), int(message.samples),
-                      int(message.version), int(message.at_least), str(message.decision))
+                      int(message.version), int(message.at_least), str(message.decision),
+                      int(message.judged), float(message.right),
+                      tuple(map(int, message.judged_counts)), tuple(map(float, message.recalls)))
 
 
 def query_of(message: Any) -> Query:
@@ -145,11 +158,49 @@ def event_of(message: Any) -> Event:
                  str(getattr(message, 'annotator', '')), int(getattr(message, 'entry', 0)))
 
 
+def taught_sample_of(message: Any) -> TaughtSample:
+    """Return the sample of a LearntSample."""
+    return TaughtSample(
+        int(message.number), _nanoseconds(message.taught),
+        Annotation(_nanoseconds(message.stamp), tuple(message.labels), tuple(message.absent),
+                   bool(message.complete), annotator=message.annotator,
+                   region=region_of(message.region)),
+        bool(message.has_picture), float(message.doubt), str(message.doubtful_label),
+        tuple(message.expected))
+
+
+def taught_sample_message(factory: MessageFactory, sample: TaughtSample) -> Any:
+    """Return the LearntSample of a sample."""
+    said = sample.annotation
+    return factory.new(
+        SAMPLE_TYPE,
+        number=sample.number,
+        taught=_new_time(factory, sample.taught),
+        stamp=_new_time(factory, said.stamp),
+        labels=list(said.labels),
+        absent=list(said.absent),
+        complete=said.complete,
+        annotator=said.annotator,
+        region=region_message(factory, said.region),
+        has_picture=sample.has_picture,
+        doubt=sample.doubt,
+        doubtful_label=sample.doubtful,
+        expected=list(sample.expected),
+    )
+
+
+def _nanoseconds(time: Any) -> int:
+    return int(time.sec) * NANOSECONDS + int(time.nanosec)
+
+
+def _new_time(factory: MessageFactory, stamp: int) -> Any:
+    return factory.new('builtin_interfaces/msg/Time', sec=stamp // NANOSECONDS,
+                       nanosec=stamp % NANOSECONDS)
+
+
 def new_header(factory: MessageFactory, stamp: int, frame_id: str = '') -> Any:
     """Return a header with a stamp given in nanoseconds."""
-    time = factory.new('builtin_interfaces/msg/Time', sec=stamp // NANOSECONDS,
-                       nanosec=stamp % NANOSECONDS)
-    return factory.new('std_msgs/msg/Header', stamp=time, frame_id=frame_id)
+    return factory.new('std_msgs/msg/Header', stamp=_new_time(factory, stamp), frame_id=frame_id)
 
 
 def region_message(factory: MessageFactory, region: Region) -> Any:
@@ -207,9 +258,11 @@ def feature_vector_message(factory: MessageFactory, vector: StampedVector,
 
 
 def prediction_message(factory: MessageFactory, header: Any, vector: StampedVector,
-                       prediction: VersionedPrediction) -> Any:
-    """Return the Prediction for a vector that came with this header."""
+                       prediction: VersionedPrediction,
+                       position: Sequence[float] | None = None) -> Any:
+    """Return the Prediction for a vector that came with this header; position: where known."""
     found = prediction.classification
+    x, y, z = position or (0.0, 0.0, 0.0)
     return factory.new(
         PREDICTION_TYPE,
         header=header,
@@ -223,6 +276,9 @@ def prediction_message(factory: MessageFactory, header: Any, vector: StampedVect
         region=region_message(factory, vector.region),
         region_count=vector.region_count,
         source_topic=vector.source_topic,
+        unknown=found.unknown,
+        position_x=x, position_y=y, position_z=z,
+        position_valid=position is not None,
     )
 
 
@@ -238,6 +294,10 @@ def label_set_message(factory: MessageFactory, state: LabelState, stamp: int) ->
         version=state.version,
         at_least=state.at_least,
         decision=state.decision,
+        judged=state.judged,
+        right=state.right,
+        judged_counts=list(state.judged_counts),
+        recalls=factory.floats(state.recalls),
     )
 
 
@@ -261,8 +321,13 @@ def query_message(factory: MessageFactory, header: Any, query: Query) -> Any:
 
 
 def vision_message(factory: MessageFactory, header: Any, prediction: VersionedPrediction) -> Any:
-    """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1."""
+    """Return all known labels as vision_msgs/Classification, best first, scores from 0 to 1.
+
+    Of a vector that is unknown: none.
+    """
     found = prediction.classification
+    if found.unknown:
+        return factory.new(VISION_TYPE, header=header, results=[])
     values = even_confidences_of(found)
     return factory.new(VISION_TYPE, header=header, results=[
         factory.new(HYPOTHESIS_TYPE, class_id=found.names[column], score=float(values[column]))
@@ -279,6 +344,32 @@ def detections_message(factory: MessageFactory, header: Any,
                             HYPOTHESIS_TYPE, class_id=label, score=score))
                         for label, score in zip(one.labels, one.confidences, strict=True)])
         for one in detections])
+
+
+def detections_3d_message(factory: MessageFactory, header: Any,
+                          placed: Iterable[tuple[Detection, Sequence[float], Sequence[float]]],
+                          ) -> Any:
+    """Return the answers about a picture as vision_msgs/Detection3DArray.
+
+    Args:
+        factory: makes the messages.
+        header: of the picture.
+        placed: detections with the position and the extent of each, in metres.
+    """
+    detections = []
+    for one, position, extent in placed:
+        box = factory.new(f'{_VISION}/BoundingBox3D')
+        for axis, place, side in zip('xyz', position, extent, strict=True):
+            setattr(box.center.position, axis, place)
+            setattr(box.size, axis, side)
+        found = factory.new(f'{_VISION}/Detection3D', header=header, id=one.region.id, bbox=box)
+        for label, score in zip(one.labels, one.confidences, strict=True):
+            result = factory.new(f'{_VISION}/ObjectHypothesisWithPose', hypothesis=factory.new(
+                HYPOTHESIS_TYPE, class_id=label, score=score))
+            result.pose.pose = box.center
+            found.results.append(result)
+        detections.append(found)
+    return factory.new(DETECTIONS_3D_TYPE, header=header, detections=detections)
 
 
 def _bounding_box(factory: MessageFactory, region: Region) -> Any:

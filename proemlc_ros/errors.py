@@ -86,6 +86,10 @@ class OutdatedRenewalError(RenewalError):
     """Changes were made meanwhile that a renewed model cannot follow."""
 
 
+class WorkCancelledError(ProEMLCError):
+    """Work was given up before it changed anything: the node shuts down, or somebody asked so."""
+
+
 class UndoError(ProEMLCError):
     """There is no annotation left that can be taken back."""
 
@@ -191,10 +195,6 @@ class SignatureError(ModelFileError):
 
 class IntroductionError(ProEMLCError, ValueError):
     """A label introduction pattern that is no pattern, or does not fit the data set."""
-
-
-class LabelFileError(ProEMLCError):
-    """A file of times and labels that cannot be read or understood; names file and line."""
 
 
 class OperatorRequestError(ProEMLCError):

@@ -1,12 +1,15 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writing files so that a crash leaves either the old one or the new one, never half of it."""
+"""Files: written so that a crash leaves the old or the new one, sorted, and values for JSON."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 # What must be free for the next records.
 _PROBE_BYTES = 64 * 1024
@@ -67,3 +70,24 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def natural_key(path: Path) -> list[tuple[int, int, str]]:
+    """Return a key that sorts numbers in names by their value.
+
+    >>> sorted([Path('b10.png'), Path('b9.png')], key=natural_key)[0].name
+    'b9.png'
+    """
+    return [(0, int(part), '') if part.isdecimal() else (1, 0, part.casefold())
+            for part in re.split(r'(\d+)', path.as_posix()) if part]
+
+
+def without_infinities(value: Any) -> Any:
+    """Return a value for JSON, with null for numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: without_infinities(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_infinities(part) for part in value]
+    return value

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
@@ -13,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from proemlc_ros.foreign_text import shown_names
+from proemlc_ros.foreign_text import shown, shown_names
 from proemlc_ros.regions import WHOLE as WHOLE
 from proemlc_ros.regions import Region as Region
 
@@ -166,6 +167,16 @@ class Annotation(NamedTuple):
         """The names that become labels: absent ones too, where not all labels are stated."""
         return self.labels if self.complete else self.labels + self.absent
 
+    @property
+    def said(self) -> str:
+        """The labels for people, such as "'cup', not 'bowl'"."""
+        return _said(self.labels, self.absent, self.complete)
+
+    @property
+    def text(self) -> str:
+        """What the annotation did, for people."""
+        return f'taught {self.said}'
+
     def about(self, vector: StampedVector) -> Annotation:
         """Return the same annotation with the stamp, values, extractor and region of a vector."""
         return Annotation(vector.stamp, self.labels, self.absent, self.complete, vector.data,
@@ -177,9 +188,21 @@ class Annotation(NamedTuple):
         return self._replace(features=None)
 
     def renamed(self, old: str, new: str) -> Annotation:
-        """Return the same annotation after a label got another name."""
-        return self._replace(labels=_renamed(self.labels, old, new),
-                             absent=_renamed(self.absent, old, new))
+        """Return the same annotation after a label got another name; every name stands once."""
+        labels = dict.fromkeys(new if name == old else name for name in self.labels)
+        absent = dict.fromkeys(new if name == old else name for name in self.absent)
+        return self._replace(labels=tuple(labels), absent=tuple(
+            name for name in absent if name not in labels))
+
+    def merged(self, label: str, into: str) -> Annotation:
+        """Return the same annotation after a label became part of another.
+
+        That one is present where one of the two is, and absent where both are.
+        """
+        rest = self.renamed(label, into)
+        if into in rest.labels or {label, into} <= {*self.absent}:
+            return rest
+        return rest._replace(absent=tuple(name for name in rest.absent if name != into))
 
     def without(self, names: Iterable[str]) -> Annotation:
         """Return the same annotation without some labels."""
@@ -187,9 +210,24 @@ class Annotation(NamedTuple):
         return self._replace(labels=tuple(name for name in self.labels if name not in gone),
                              absent=tuple(name for name in self.absent if name not in gone))
 
+    def changed_by(self, event: Event) -> Annotation:
+        """Return the same annotation relabelled, or after a label was renamed, removed, merged."""
+        if event.kind is EventKind.RELABEL:
+            return self._replace(labels=event.labels, absent=event.absent,
+                                 complete=event.complete)
+        merges = event.kind is EventKind.MERGE_LABELS
+        if event.label not in self.labels and event.label not in self.absent and not (
+                merges and event.new_label in self.absent):
+            return self
+        if event.kind is EventKind.REMOVE:
+            return self.without([event.label])
+        return (self.merged if merges else self.renamed)(event.label, event.new_label)
 
-def _renamed(names: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
-    return tuple(new if name == old else name for name in names)
+    @property
+    def meaning(self) -> tuple[frozenset[str], frozenset[str], bool]:
+        """What it says about labels, in a form that compares."""
+        absent = frozenset[str]() if self.complete else frozenset(self.absent)
+        return frozenset(self.labels), absent, self.complete
 
 
 @_by_identity
@@ -259,6 +297,88 @@ class Event(NamedTuple):
     annotator: str = ''
     entry: int = 0
 
+    @property
+    def text(self) -> str:
+        """What the event did, for people.
+
+        >>> Event(EventKind.RENAME, label='cups', new_label='cup').text
+        "renamed 'cups' to 'cup'"
+        """
+        label, new_label = shown(self.label), shown(self.new_label)
+        return {
+            EventKind.UNDO: f'took back entry {self.sample}' if self.sample else (
+                'took back the last annotation'),
+            EventKind.RENAME: f'renamed {label} to {new_label}',
+            EventKind.REMOVE: f'removed {label}',
+            EventKind.RESET: 'reset the model',
+            EventKind.LOAD: f'loaded {self.file_name or "the snapshot"}',
+            EventKind.RENEW: 'renewed the model',
+            EventKind.RELABEL: f'relabelled sample {self.sample} as '
+                               f'{_said(self.labels, self.absent, self.complete)}',
+            EventKind.DELETE: f'deleted sample {self.sample}',
+            EventKind.MERGE_LABELS: f'merged {label} into {new_label}',
+            EventKind.REDO: f'made entry {self.sample} again',
+        }[self.kind]
+
+
+def _said(labels: tuple[str, ...], absent: tuple[str, ...], complete: bool) -> str:
+    parts = [shown_names(labels)] if labels else []
+    if absent:
+        parts.append('not ' + shown_names(absent))
+    return ', '.join(parts) or ('none of the labels' if complete else 'nothing')
+
+
+class SampleOrder(IntEnum):
+    """Order of a list of samples; the values are those of ListSamples."""
+
+    NEWEST = 0
+    OLDEST = 1
+    DOUBTFUL = 2
+    NEAREST = 3
+
+
+class SampleQuery(NamedTuple):
+    """Which samples to list.
+
+    Args:
+        label: that they show; empty: any.
+        annotator: who taught them; None: anybody.
+        order: of the list.
+        offset: samples to skip.
+        limit: samples to return at most.
+        near: feature vector that they are compared with, for NEAREST.
+    """
+
+    label: str = ''
+    annotator: str | None = None
+    order: SampleOrder = SampleOrder.NEWEST
+    offset: int = 0
+    limit: int = 100
+    near: Vector | None = None
+
+
+class TaughtSample(NamedTuple):
+    """A learnt sample as people see it; LearntSample.msg has the same fields.
+
+    Args:
+        number: of its journal entry.
+        taught: nanoseconds since 1970.
+        annotation: as it is now, without features.
+        has_picture: whether the journal has a picture of it.
+        doubt: largest distance of a left-out score to its threshold, on the wrong side; NaN where
+            not known.
+        doubtful: the label that contradicts most; empty where none does.
+        expected: labels that would be predicted had the sample not been learnt.
+    """
+
+    number: int
+    taught: int
+    annotation: Annotation
+    has_picture: bool = False
+    doubt: float = math.nan
+    doubtful: str = ''
+    expected: tuple[str, ...] = ()
+
 
 class Correction(NamedTuple):
     """New labels of a learnt sample.
@@ -294,6 +414,8 @@ class StampedPrediction(NamedTuple):
         region: of the feature vector.
         region_count: as in StampedVector.
         source_topic: as in StampedVector.
+        unknown: whether the vector was too novel for any label.
+        position: of what the region shows, metres in the frame of the camera; None: not known.
     """
 
     stamp: int
@@ -307,6 +429,8 @@ class StampedPrediction(NamedTuple):
     region: Region = WHOLE
     region_count: int = 0
     source_topic: str = ''
+    unknown: bool = False
+    position: tuple[float, float, float] | None = None
 
 
 class LabelState(NamedTuple):
@@ -319,6 +443,11 @@ class LabelState(NamedTuple):
     version: int = 0
     at_least: int = 0
     decision: str = ''
+    # Samples left out of the model in turn, the share that would be right, and both by label.
+    judged: int = 0
+    right: float = 0.0
+    judged_counts: tuple[int, ...] = ()
+    recalls: tuple[float, ...] = ()
 
 
 class QueryReason(IntEnum):
@@ -341,6 +470,7 @@ class Query(NamedTuple):
         reason: the reason, for programs.
         label: the label in doubt, empty where the vector is novel.
         probabilities: of the candidates; empty where not known.
+        asked_at: when it was asked, in seconds since 1970; 0: not known.
     """
 
     vector: StampedVector
@@ -351,6 +481,7 @@ class Query(NamedTuple):
     reason: QueryReason = QueryReason.DOUBTFUL
     label: str = ''
     probabilities: tuple[float, ...] = ()
+    asked_at: float = 0.0
 
     def prediction(self) -> StampedPrediction:
         """Return the vector asked about as something to annotate; its scores are not known."""
@@ -364,8 +495,12 @@ class ModelChange(NamedTuple):
 
     Args:
         message: what was done, for people.
-        event: what to publish, None where the model is as before.
+        events: what to publish; none where the model is as before.
+        samples: learnt again with other features.
+        left_out: samples that could not be.
     """
 
     message: str
-    event: Event | None = None
+    events: Sequence[Event] = ()
+    samples: int = 0
+    left_out: int = 0

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Overlap from which on two boxes are the same one, drawn or rounded by two programs.
 SAME = 0.9
@@ -55,6 +55,8 @@ class Region(NamedTuple):
 
 
 WHOLE = Region()
+# Drawn on a picture, it asks the feature node for boxes of its own: detector, or proposals.
+OWN_BOXES = Region('auto')
 
 
 def overlap(one: Region, other: Region) -> float:
@@ -75,3 +77,15 @@ def overlap(one: Region, other: Region) -> float:
     both = width * height
     union = one.size_x * one.size_y + other.size_x * other.size_y - both
     return both / union
+
+
+def pixels_in(image: Any, region: Region) -> Any:
+    """Return the pixels of an array whose centres are in a box; at least one."""
+    height, width = image.shape[:2]
+    left, top, right, bottom = region.edges
+    return image[_span(top, bottom, height), _span(left, right, width)]
+
+
+def _span(low: float, high: float, length: int) -> slice:
+    first = min(max(math.ceil(low - 0.5), 0), length - 1)
+    return slice(first, max(first + 1, min(math.ceil(high - 0.5), length)))

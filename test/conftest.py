@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from ros_process import RosProcess
 
 try:
@@ -23,11 +24,16 @@ else:
                               suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile('any load')
 
-# Fixtures are no doctests; collected as modules, files of one name would get in each other's way.
-collect_ignore_glob = ['*conftest.py']
-
 # Above 101 the UDP ports of a domain reach into the range that Linux hands out to anyone.
 DOMAINS = range(1, 102)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Look for no doctests in tests: every process would spend seconds on it."""
+    outcome = yield
+    outcome.force_result([found for found in outcome.get_result()
+                          if not isinstance(found, DoctestModule)])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,6 +94,17 @@ def ros(ros_domain_id: int) -> Iterator[object]:
     context.init(domain_id=ros_domain_id)
     yield context
     context.try_shutdown()
+
+
+@pytest.fixture(scope='module')
+def browser() -> Iterator[object]:
+    """Return a headless Chromium, or skip.
+
+    One per file: while it is open, a loop of asyncio runs in this thread, and no other one can.
+    """
+    from browser import chromium
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture

@@ -1,15 +1,18 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 in the middle of work: a forked process, or a classifier node, and what it had said."""
+"""kill -9 in the middle of work, of a forked process or a classifier node; damage behind it."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +42,15 @@ def open_durable(folder: Path, new_learner: Callable[[], ProEMLC],
     return durable
 
 
-def said_before_kill(work: Callable[[Say], None], patience: float, least: int = 1) -> list[Any]:
+def said_before_kill(work: Callable[[Say], None], patience: float, least: int = 1,
+                     wanted: str = '') -> list[Any]:
     """Let a forked process work, kill it, and return what it said.
 
     Args:
         work: goes on for ever; it is given a function that says a value, which becomes JSON.
         patience: seconds from the last of the first words to the kill.
         least: words that it must have said before, however slow the machine is.
+        wanted: one of these words.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -58,7 +63,8 @@ def said_before_kill(work: Callable[[Say], None], patience: float, least: int = 
     os.close(writer)
     said = b''
     deadline = time.monotonic() + BEGIN_TIMEOUT
-    while said.count(b'\n') < least and time.monotonic() < deadline:
+    while ((said.count(b'\n') < least or wanted.encode() not in said)
+           and time.monotonic() < deadline):
         if select.select([reader], [], [], 1.0)[0]:
             news = os.read(reader, 1 << 16)
             if not news:
@@ -116,3 +122,63 @@ class NodeLives:
     def _running(self) -> RosProcess:
         assert self.process is not None, 'start it first'
         return self.process
+
+
+# ----- damage that must cost nothing -----
+
+
+def newest_file(folder: Path) -> Path:
+    return max((folder / 'journal').glob('*.db3'), key=lambda file: file.stat().st_mtime)
+
+
+def cut_journal(folder: Path, dice: random.Random) -> None:
+    """Take the last bytes of the journal, as cheap flash does on power failure."""
+    path = newest_file(folder)
+    os.truncate(path, path.stat().st_size - dice.randint(1, 8000))
+
+
+def hurt_snapshot(folder: Path, dice: random.Random) -> None:
+    """Cut the newest snapshot or flip a bit in it; the older one and the journal are left."""
+    path = folder / 'snapshot.npz'
+    if not path.exists():
+        return
+    data = bytearray(path.read_bytes())
+    if dice.random() < 0.5:
+        del data[dice.randrange(len(data)):]
+    else:
+        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+    path.write_bytes(data)
+
+
+def hurt_records(folder: Path, dice: random.Random) -> None:
+    """Flip bits in the records of some entries, which the chain proves all the same."""
+    path = newest_file(folder)
+    with closing(sqlite3.connect(path)) as database, database:
+        numbers = [number for number, in database.execute('SELECT id FROM proemlc_entries')][:-1]
+        for number in dice.sample(numbers, min(len(numbers), 2)):
+            database.execute('UPDATE proemlc_entries SET digest = zeroblob(16) WHERE id = ?',
+                             (number,))
+
+
+def add_stale_logs(folder: Path, dice: random.Random) -> None:
+    """Leave logs that belong to an older state of the journal, and half a temporary file."""
+    path = newest_file(folder)
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute('PRAGMA cache_size = 1')
+        database.execute('BEGIN IMMEDIATE')
+        database.executemany('INSERT INTO messages VALUES (?, 1, 1, zeroblob(9000))',
+                             [(number,) for number in range(10**6, 10**6 + 20)])
+        log = path.with_name(f'{path.name}-journal').read_bytes()
+    with closing(sqlite3.connect(path)) as database:
+        for version in (1, 2):
+            database.execute(f'PRAGMA user_version = {version}')
+            database.commit()
+    path.with_name(f'{path.name}-journal').write_bytes(log)
+    (folder / '.snapshot.npz.1.tmp').write_bytes(bytes(dice.randrange(5000)))
+
+
+def leave_alone(folder: Path, dice: random.Random) -> None:
+    """Do nothing."""
+
+
+DAMAGES = (cut_journal, hurt_snapshot, leave_alone, hurt_records, add_stale_logs)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 _numbers = itertools.count(1)
 # Seconds that anything may take, also beside a busy process on each core.
-DEADLINE = 90.0
+DEADLINE = 240.0
 
 
 class RosProcess:
@@ -27,7 +27,6 @@ class RosProcess:
             its arguments.
         folder: Where the output is written.
         environment: Variables set on top of the test's own.
-
     """
 
     def __init__(self, command: Iterable[object], folder: Path, *,

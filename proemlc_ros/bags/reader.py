@@ -24,7 +24,7 @@ from proemlc_ros.bags.message_types import (
     read_any_version,
     typestore_of,
 )
-from proemlc_ros.bags.storage_files import open_readers
+from proemlc_ros.bags.storage_files import open_readers, unpack_message
 from proemlc_ros.errors import BagError
 from proemlc_ros.journal.metadata import BagTopic
 
@@ -42,7 +42,7 @@ class BagReader(AbstractContextManager['BagReader']):
 
     Args:
         path: rosbag2 folder (the journal of a node is one), or a .db3 or .mcap file.
-        best_effort: use what is readable of a damaged bag; `notes` says what is lost.
+        best_effort: read the intact part of a damaged bag; `notes` says what is lost.
 
     Raises:
         BagError: the bag is missing or damaged; the text says what to do.
@@ -162,7 +162,7 @@ class BagReader(AbstractContextManager['BagReader']):
             for connection, time, data in ordered:
                 # A .db3 file may have anything in any column.
                 if type(time) is int and isinstance(data, bytes):
-                    yield connection, time, data
+                    yield connection, time, unpack_message(data)
                 elif self._best_effort:
                     self._unreadable += 1
                 else:
@@ -175,7 +175,7 @@ class BagReader(AbstractContextManager['BagReader']):
         text = f'the bag is damaged: {error or type(error).__name__}'
         if not self._best_effort:
             raise BagError(
-                f'{self.path}: {text}; use --best-effort to take what is readable') from error
+                f'{self.path}: {text}; use --best-effort to read the intact part') from error
         self.notes.append(f'{text}; what came after it was left out')
 
     def decoder(self, topic: BagTopic) -> Callable[[bytes, int], Any]:

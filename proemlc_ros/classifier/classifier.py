@@ -1,30 +1,35 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the classifier node does, without ROS: classify, match, learn, undo, query."""
+"""What the classifier node does, without ROS: classify, match, learn, undo, query, count."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
+from itertools import count
 from pathlib import Path
 
-from proemlc_ros.classifier.buffer import MatchingRules
+import numpy as np
+
 from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.matching import MatchingRules, PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.plans import Plan
 from proemlc_ros.classifier.queries import QueryPolicy
 from proemlc_ros.classifier.renewals import Renewals
-from proemlc_ros.classifier.requests import (
-    LONGEST_ID,
+from proemlc_ros.classifier.threads import (
     REMEMBERED,
+    LearningThread,
     RequestTable,
+    SnapshotThread,
+    WorkThread,
 )
-from proemlc_ros.classifier.statistics import Statistics
-from proemlc_ros.classifier.threads import LearningThread, SnapshotThread
 from proemlc_ros.classifier.validation import (
     LONGEST_EXTRACTOR,
+    LONGEST_REQUEST_ID,
     LONGEST_TOPIC,
     RateLimit,
     validate_region,
@@ -50,6 +55,10 @@ from proemlc_ros.regions import WHOLE
 
 # Seconds between looks at a disk that failed.
 _RETRY_PERIOD = 5.0
+# Samples that a change concerns at most which is made in the learning thread at once.
+_FEW = 32
+# Seconds that closing may take.
+_CLOSE_TIMEOUT = 4.0
 
 
 class Classifier:
@@ -77,6 +86,8 @@ class Classifier:
         self.learning = LearningThread(durable, capacity, on_error)
         self.snapshots = SnapshotThread(durable, on_error)
         self.renewals = Renewals(durable, self.learning, on_error)
+        self.work = WorkThread('work')
+        self._on_error = on_error
         self._matching = threading.Lock()
         self.requests = RequestTable()
         self._restore_requests(on_error)
@@ -124,9 +135,11 @@ class Classifier:
 
     def query(self, vector: StampedVector, prediction: VersionedPrediction) -> Query | None:
         """Return a query to the operator where this vector is worth one."""
-        if not self.queries.rules.rate:
+        learner = self.durable.model.learner
+        if (not self.queries.rules.rate or not learner.samples
+                or learner.width != len(vector.data)):  # Untaught, or replaced meanwhile.
             return None
-        query = self.queries.query(vector, prediction, time.monotonic_ns())
+        query = self.queries.query(vector, prediction, time.monotonic_ns(), learner.scaling)
         if query is not None:
             self.statistics.queries += 1
         return query
@@ -141,7 +154,7 @@ class Classifier:
             As `annotate`; where it came before, a future with the first answer.
         """
         try:
-            validate_text(request_id, 'request_id', LONGEST_ID)
+            validate_text(request_id, 'request_id', LONGEST_REQUEST_ID)
             request = ClientRequest.of(request_id, annotation)
             answer = self.requests.claim(request)
         except ProEMLCError as error:
@@ -193,40 +206,66 @@ class Classifier:
         def act() -> ModelChange:
             annotation = self.durable.undo()
             labels = shown_names(annotation.labels) or 'an annotation without labels'
-            return ModelChange(f'undid {labels}', self._event(EventKind.UNDO))
+            return ModelChange(f'undid {labels}', self._events(EventKind.UNDO))
         return self.learning.call(act)
 
     def rename(self, label: str, new_label: str, annotator: str = '') -> Future[ModelChange]:
         """Give a label another name."""
-        def act() -> ModelChange:
-            event = self.durable.rename(label, new_label, annotator)
-            return ModelChange(f'{shown(event.label)} is now {shown(event.new_label)}', event)
-        return self.learning.call(act)
+        return self.change(
+            self.durable.plans.change_label(EventKind.RENAME, label, new_label, annotator),
+            lambda events: f'{shown(label)} is now {shown(events[0].new_label)}')
 
     def remove(self, label: str, annotator: str = '') -> Future[ModelChange]:
         """Forget a label."""
-        def act() -> ModelChange:
-            return ModelChange(f'removed {shown(label)}', self.durable.remove(label, annotator))
-        return self.learning.call(act)
+        return self.change(
+            self.durable.plans.change_label(EventKind.REMOVE, label, annotator=annotator),
+            lambda events: f'removed {shown(label)}')
+
+    def change(self, plan: Plan, text: Callable[[list[Event]], str]) -> Future[ModelChange]:
+        """Make a change in the learning thread; a large one is worked out beside it first.
+
+        Args:
+            plan: of the change.
+            text: returns what was done, for people; called in the learning thread.
+        """
+        durable, work = self.durable, self.work
+
+        def made(events: list[Event]) -> ModelChange:
+            return ModelChange(text(events), events)
+
+        def attempt() -> ModelChange | Future[ModelChange]:
+            with durable.lock:
+                size = sum(map(durable.table.concerned, plan(durable.table)))
+                if size <= _FEW:
+                    return made(durable.make(plan))
+            return work.call(partial(prepare, f'changing {size} samples'))
+
+        def prepare(progress: str) -> Future[ModelChange]:
+            work.report(progress)
+            done = count(1)
+            finish = durable.aside(
+                plan, lambda: work.report(f'{progress}: {next(done)} done'))
+            return self.learning.call(lambda: made(finish()))
+        return self.learning.call(attempt)
 
     def reset(self) -> Future[ModelChange]:
         """Forget everything."""
         def act() -> ModelChange:
             kept = self.durable.reset()
-            self._model_replaced()
+            self.model_replaced()
             undo = f'; load {kept.name} to get it back' if kept is not None else ''
-            return ModelChange(f'forgot everything{undo}', self._event(EventKind.RESET))
+            return ModelChange(f'forgot everything{undo}', self._events(EventKind.RESET))
         return self.learning.call(act)
 
     def load(self, file_name: str, annotator: str = '') -> Future[ModelChange]:
         """Replace the model by one of the model directory."""
         def act() -> ModelChange:
             path = self.durable.load(file_name, annotator)
-            self._model_replaced()
+            self.model_replaced()
             learner = self.durable.model.learner
             return ModelChange(
                 f'loaded {path.name}: {len(learner.labels)} labels, {learner.samples} samples',
-                self._event(EventKind.LOAD, path.name))
+                self._events(EventKind.LOAD, path.name))
         return self.learning.call(act)
 
     def save(self, file_name: str, keep_existing: bool = False) -> Future[ModelChange]:
@@ -237,12 +276,27 @@ class Classifier:
             return ModelChange(f'wrote {path.name} to {path.parent}')
         return self.learning.call(act)
 
-    def _event(self, kind: EventKind, file_name: str = '') -> Event:
+    def _events(self, kind: EventKind, file_name: str = '') -> list[Event]:
         """Return what the last entry of the journal says; to be called in the learning thread."""
-        return Event(kind, file_name=file_name, entry=self.durable.position)
+        return [Event(kind, file_name=file_name, entry=self.durable.position)]
 
-    def _model_replaced(self) -> None:
+    def model_replaced(self) -> None:
+        """Forget all buffered vectors: they may not fit the model any more."""
         self.clear_buffer('model_replaced', 'the model was replaced')
+
+    # ----- work that takes seconds -----
+
+    @property
+    def progress(self) -> str:
+        """What is done beside learning, and how far it is, for people; empty: nothing."""
+        return self.work.progress or (
+            f'renewing the model of {self.durable.model.learner.samples} samples'
+            if self.renewals.running else '')
+
+    def cancel(self) -> str:
+        """End the work that runs; return what it was."""
+        text = self.progress
+        return text if self.work.cancel() or self.renewals.cancel() else ''
 
     # ----- by the clock -----
 
@@ -283,11 +337,20 @@ class Classifier:
         return self.statistics.clock_jumps + self.matcher.buffer.jumps
 
     def close(self) -> None:
-        """Learn what waits, write a snapshot, close the journal, free the folder."""
+        """Learn what waits, write a snapshot, close the journal, free the folder.
+
+        It takes a few seconds at most: long work is given up, and what still waits for the disk
+        then is left behind. Everything acknowledged is in the journal.
+        """
+        deadline = time.monotonic() + _CLOSE_TIMEOUT
+        self.durable.stopping.set()
         self.clear_buffer('shutdown', 'the node was shut down')
-        self.renewals.close()
-        self.learning.close()
-        self.snapshots.close()
+        ended = [thread.close(max(0.1, deadline - time.monotonic()))
+                 for thread in (self.work, self.renewals, self.learning, self.snapshots)]
+        if not all(ended):
+            self._on_error('the disk does not answer in time; the journal has everything that was '
+                           'acknowledged')
+            return  # The end of the process frees the folder: something may still be written.
         try:
             self.durable.journal.close()
         finally:
@@ -319,3 +382,108 @@ class Classifier:
             return
         self.queries.learnt(future.result().annotation)
         self.snapshots.consider()
+
+
+# ----- statistics -----
+
+
+class RateMeter:
+    """Events per second, between two readings."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._read_total = 0
+        self._read_time: int | None = None
+        self._lock = threading.Lock()
+
+    def count(self) -> None:
+        """Count one event; from any thread."""
+        with self._lock:
+            self.total += 1
+
+    def read(self, now: int) -> float:
+        """Return the events per second since the last reading.
+
+        Args:
+            now: nanoseconds on a clock that does not stop.
+        """
+        elapsed = 0 if self._read_time is None else now - self._read_time
+        events = self.total - self._read_total
+        self._read_time, self._read_total = now, self.total
+        return events * 1e9 / elapsed if elapsed > 0 else 0.0
+
+
+class LatencyWindow:
+    """Percentiles of the most recent durations.
+
+    Args:
+        size: durations kept.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self._durations: deque[int] = deque(maxlen=size)
+
+    def add(self, nanoseconds: int) -> None:
+        """Keep a duration."""
+        self._durations.append(nanoseconds)
+
+    def percentiles(self, which: Iterable[float] = (50, 95)) -> list[float]:
+        """Return percentiles in milliseconds; NaN without any duration."""
+        which = list(which)
+        if not self._durations:
+            return [float('nan')] * len(which)
+        percentiles = np.percentile(list(self._durations), which) * 1e-6
+        return [float(value) for value in percentiles]
+
+
+class Statistics:
+    """Everything that the diagnostics say about the messages that passed."""
+
+    def __init__(self) -> None:
+        self.features = RateMeter()
+        self.predictions = RateMeter()
+        self.annotations = RateMeter()
+        # Requests that came again and got the first answer.
+        self.repeated = RateMeter()
+        self.latency = LatencyWindow()
+        self._rejects: Counter[str] = Counter()
+        # Told by DDS: published, but never received.
+        self.lost_annotations = 0
+        self.queries = 0
+        self.clock_jumps = 0
+        self._lock = threading.Lock()
+
+    def count_prediction(self, nanoseconds: int) -> None:
+        """Count a prediction and how long it took."""
+        self.predictions.count()
+        self.latency.add(nanoseconds)
+
+    def reject(self, cause: str) -> None:
+        """Count a rejected message by its cause."""
+        with self._lock:
+            self._rejects[cause] += 1
+
+    def rejected(self) -> dict[str, int]:
+        """Return how many messages were rejected, by cause."""
+        with self._lock:
+            return dict(self._rejects)
+
+
+class Silence:
+    """Tells for how long a counter has stood still.
+
+    Args:
+        clock: returns seconds on a steady clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._total = 0
+        self._since = clock()
+
+    def seconds(self, total: int) -> float:
+        """Return the seconds since the counter grew, as far as the calls can tell."""
+        now = self._clock()
+        if total != self._total:
+            self._total, self._since = total, now
+        return now - self._since

@@ -9,41 +9,38 @@ written which the model cannot follow; predictions go on with the model as it wa
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from contextlib import suppress
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from proemlc_ros.classifier.following import Base, Follower
-from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory
+from proemlc_ros.classifier.model_directory import BEFORE_RESET, ModelDirectory, Snapshots
 from proemlc_ros.classifier.pictures import PictureBuffer
-from proemlc_ros.classifier.snapshots import Snapshots
-from proemlc_ros.classifier.validation import ExpectedInput, Limits, validate_names
-from proemlc_ros.classifier.versioned_model import VersionedModel, extractor_of
+from proemlc_ros.classifier.plans import CorrectionPlans, Plan
+from proemlc_ros.classifier.validation import ExpectedInput, Limits
+from proemlc_ros.classifier.versioned_model import Features, Follower, VersionedModel, extractor_of
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
-    LabelExistsError,
+    ModelDirectoryError,
     ProEMLCError,
-    SampleError,
     UndoError,
-    UnknownLabelError,
     UnlearnError,
+    WorkCancelledError,
 )
-from proemlc_ros.journal.attachments import position_of
-from proemlc_ros.journal.entries import JournalEntry
-from proemlc_ros.journal.journal import Journal
-from proemlc_ros.journal.table import (
-    Change,
-    ModelStep,
-    SampleTable,
-    TableState,
-    difference,
+from proemlc_ros.journal.entries import (
+    REJECTED_REFERENCE,
+    JournalEntry,
     last_reference,
+    together_reference,
 )
-from proemlc_ros.records import Annotation, Correction, Event, EventKind, Learnt, Vector
+from proemlc_ros.journal.journal import Journal, position_of
+from proemlc_ros.journal.table import Change, SampleTable, TableState, difference
+from proemlc_ros.records import Annotation, Event, EventKind, Learnt, Vector
 
 
 class DurableModel:
@@ -79,9 +76,12 @@ class DurableModel:
         # What could not be journalled when the node started, and has to be before anything else.
         self.reset_is_due, self.first_file = False, ''
         self.clock = clock
+        self.plans = CorrectionPlans(self._expected, journal.missing, clock)
         self.on_warning = on_warning
         self.lock = threading.RLock()
         self.pictures = PictureBuffer(on_error=on_warning)
+        # Set when the node shuts down: long work ends.
+        self.stopping = threading.Event()
         # Guards the table while it is changed or copied.
         self._reading = threading.Lock()
         # None: not read yet. A start that finds all in its snapshot does not need it.
@@ -110,13 +110,12 @@ class DurableModel:
 
     def _read(self) -> SampleTable:
         if self._table is None:
-            table = SampleTable()
+            table = SampleTable(self.journal.dropped())
             for number in self._rejected:
                 table.reject(number)
             self._table = table.follow(self.journal.entries())
-            # Pictures, and entries that were dropped, are not among them.
+            # Pictures are not among them.
             table.last = max(table.last, self.position)
-            table.forget(self.dropped())
         return self._table
 
     @property
@@ -136,8 +135,12 @@ class DurableModel:
             For each, what was learnt, or the reason why not.
         """
         with self.lock:
-            # First: it may change what is valid.
-            failure = self._catch_up_error() if self.is_behind else None
+            failure: JournalError | None = None
+            try:
+                if self.is_behind:  # First: it may change what is valid.
+                    self.catch_up()
+            except JournalError as error:
+                failure = error
             expected = self._expected()
             validated: list[Annotation | ProEMLCError] = []
             for annotation in annotations:
@@ -154,15 +157,20 @@ class DurableModel:
                 entries = iter(self.journal.write(accepted, references, pictures))
             except JournalError as error:
                 return [error if isinstance(item, Annotation) else item for item in validated]
-            return [item if isinstance(item, ProEMLCError) else self._learn(next(entries), item)
-                    for item in validated]
+            rejected: list[int] = []
+            results = [item if isinstance(item, ProEMLCError)
+                       else self._learn(next(entries), item, rejected) for item in validated]
+            if rejected:
+                self._record_rejected(rejected)
+            return results
 
     def _expected(self) -> ExpectedInput:
         learner = self.model.learner
         return ExpectedInput(learner.width, self.model.extractor, dict.fromkeys(learner.labels),
                              self.limits, self.model.version)
 
-    def _learn(self, entry: JournalEntry, annotation: Annotation) -> Learnt | ProEMLCError:
+    def _learn(self, entry: JournalEntry, annotation: Annotation,
+               rejected: list[int]) -> Learnt | ProEMLCError:
         self._apply(entry)
         if self.pictures.active:
             self.pictures.settle(entry.number, annotation)
@@ -170,8 +178,16 @@ class DurableModel:
             introduced = self.model.learn(annotation)
         except ProEMLCError as error:
             self.reject(entry.number)
+            rejected.append(entry.number)
             return error
         return Learnt(annotation, entry.number, introduced, self.model.version)
+
+    def _record_rejected(self, numbers: Sequence[int]) -> None:
+        """Let all readers of the journal know what the learner did not take."""
+        events = [Event(EventKind.UNDO, self.clock(), sample=number) for number in numbers]
+        with suppress(JournalError):  # The snapshot knows it, too.
+            for entry in self.journal.write(events, [REJECTED_REFERENCE] * len(events)):
+                self._apply(entry)
 
     # ----- corrections -----
 
@@ -185,122 +201,18 @@ class DurableModel:
             UndoError: none is left, or it cannot be undone accurately; the model is as before.
             JournalError: the model is as before.
         """
-        with self.lock:
-            self.catch_up()
-            number = next(reversed(self.table.samples), 0)
-            recent = (step.number for step in reversed(self.table.steps.values())
+        def plan(table: SampleTable) -> list[Event]:
+            number = next(reversed(table.samples), 0)
+            recent = (step.number for step in reversed(table.steps.values())
                       if step.kind is None)
-            depth = self.model.undo_depth
-            if not number or number not in (n for n, _ in zip(recent, range(depth))):
+            if not number or number not in islice(recent, self.model.undo_depth):
                 raise UndoError('no annotation is left that can be undone')
-            sample = self.table.samples[number]
-            self._change([Event(EventKind.UNDO, self.clock(), sample=number)],
-                         [last_reference(number)])
-            return sample
+            return [Event(EventKind.UNDO, self.clock(), sample=number)]
 
-    def turn(self, kind: EventKind, numbers: Sequence[int] = (), annotator: str = '',
-             mine: bool = False) -> list[tuple[ModelStep, Event]]:
-        """Undo the last steps, or redo those undone last.
-
-        Args:
-            kind: UNDO or REDO.
-            numbers: of the steps that are meant, in any order; empty: the next one.
-            annotator: who asks.
-            mine: whether only steps of that annotator count.
-
-        Returns:
-            The steps with the events of it.
-
-        Raises:
-            UndoError: these are not the next ones, or cannot be turned; nothing changed.
-            JournalError: nothing changed.
-        """
         with self.lock:
-            self.catch_up()
-            steps = self.table.meant(kind, {*numbers}, annotator if mine else None)
-            events = [Event(kind, self.clock(), sample=step.number, annotator=annotator)
-                      for step in steps]
-            return [*zip(steps, self._change(events), strict=True)]
-
-    def correct(self, corrections: Sequence[Correction], annotator: str = '') -> list[Event]:
-        """Give learnt samples other labels, or delete them, all or none.
-
-        Returns:
-            What was done.
-
-        Raises:
-            ProEMLCError: nothing changed.
-        """
-        with self.lock:
-            self.catch_up()
-            expected, events = self._expected(), []
-            for correction in dict.fromkeys(corrections):
-                number, sample = correction.number, self.table.samples.get(correction.number)
-                if sample is None:
-                    raise SampleError(f'sample {number} is not part of the model (any more)')
-                vector = next(self.features([number]), None)
-                if vector is None:
-                    raise SampleError(f'sample {number} is part of the model, but its journal '
-                                      'entry is gone; it cannot be changed any more')
-                if correction.delete:
-                    events.append(Event(EventKind.DELETE, self.clock(), sample=number,
-                                        annotator=annotator))
-                    continue
-                accepted = expected.accept_annotation(sample._replace(
-                    labels=correction.labels, absent=correction.absent,
-                    complete=correction.complete, features=vector[1]))
-                events.append(Event(
-                    EventKind.RELABEL, self.clock(), sample=number, annotator=annotator,
-                    labels=accepted.labels, absent=accepted.absent, complete=accepted.complete))
-            return self._change(events)
-
-    def merge_labels(self, label: str, into: str, annotator: str = '') -> Event:
-        """Make one label part of another.
-
-        Raises:
-            UnknownLabelError, UndoError, JournalError: nothing changed.
-        """
-        with self.lock:
-            self.catch_up()
-            for name in (label, into):
-                self._require(name)
-            if label == into:
-                raise UnknownLabelError(f'{label[:100]!r} cannot be merged with itself')
-            return self._change([Event(EventKind.MERGE_LABELS, self.clock(), label, into,
-                                       annotator=annotator)])[0]
-
-    def rename(self, label: str, new_label: str, annotator: str = '') -> Event:
-        """Give a label another name.
-
-        Returns:
-            What was done, with the names in their normal form.
-
-        Raises:
-            UnknownLabelError, LabelExistsError, LabelRejectedError, JournalError: nothing changed.
-        """
-        with self.lock:
-            self.catch_up()
-            self._require(label)
-            new_label, = validate_names([new_label], self.limits)
-            if new_label in self.model.learner.labels:
-                raise LabelExistsError(f'label {new_label!r} exists already')
-            return self._change([Event(EventKind.RENAME, self.clock(), label, new_label,
-                                       annotator=annotator)])[0]
-
-    def remove(self, label: str, annotator: str = '') -> Event:
-        """Forget a label.
-
-        Returns:
-            What was done.
-
-        Raises:
-            UnknownLabelError, JournalError: nothing changed.
-        """
-        with self.lock:
-            self.catch_up()
-            self._require(label)
-            return self._change([Event(EventKind.REMOVE, self.clock(), label,
-                                       annotator=annotator)])[0]
+            samples = dict(self.table.samples)
+            event, = self.make(plan, lambda event: last_reference(event.sample))
+            return samples[event.sample]
 
     def reset(self) -> Path | None:
         """Forget everything.
@@ -314,7 +226,8 @@ class DurableModel:
         with self.lock:
             self.catch_up()
             kept = self.keep_before_reset()
-            self._record_reset()
+            self.record(Event(EventKind.RESET, self.clock()))
+            self.model.replace(self.new_learner())
             self.try_snapshot()
             return kept
 
@@ -332,12 +245,10 @@ class DurableModel:
         """Replace the model by one of the model directory.
 
         A file that was saved from this journal takes the table back to where it was then; the
-        samples of another one are not listed. The journal keeps the content of the file, since
-        the file may change.
+        samples of another one are not listed. The journal keeps the content of the file.
 
         Raises:
-            ModelDirectoryError, ModelFileError, LabelRejectedError, JournalError, OSError: the
-                running model is untouched.
+            ProEMLCError, OSError: the running model is untouched.
         """
         with self.lock:
             self.catch_up()
@@ -370,15 +281,18 @@ class DurableModel:
 
         Args:
             name: of the file; empty for the snapshot.
-            keep_existing: whether a file of that name is not overwritten.
+            keep_existing: whether such a file is not overwritten.
 
         Raises:
             ModelDirectoryError, OSError: nothing was written.
         """
         path = self.directory.target(name)
-        if path in self.directory.snapshots:
+        if path == self.directory.snapshots[1]:
+            raise ModelDirectoryError(f'{path.name} is kept by the classifier itself; give '
+                                      'another name')
+        if path == self.directory.snapshots[0]:
             self.snapshot()
-            return self.directory.snapshots[0]
+            return path
         if keep_existing:
             self.directory.require_new(path)
         with self.lock:
@@ -442,34 +356,78 @@ class DurableModel:
         self._apply(entry)
         return event._replace(entry=entry.number)
 
+    def make(self, plan: Plan, reference: Callable[[Event], str] | None = None,
+             ahead: tuple[TableState, ProEMLC] | None = None) -> list[Event]:
+        """Work out table and model after a change, write its events, go on with the model.
+
+        Args:
+            plan: of the change.
+            reference: of its events; None: the sample, or a group where there are several.
+            ahead: a model that has followed the change already, and what was in force then.
+
+        Returns:
+            What was done.
+
+        Raises:
+            ProEMLCError: nothing changed.
+        """
+        with self.lock:
+            self.catch_up()
+            events, table, state = plan(self.table), self.table.copy(), self.table.state
+            references = [*map(reference or _references(events), events)]
+            change, learner = self._applied(table, events, references), None
+            if ahead is not None:
+                with suppress(UnlearnError):
+                    learner = self.follower(table).followed(ahead[1], ahead[0], difference(
+                        ahead[0], table.state)._replace(restored=True))
+            learner = learner or self._followed(table, change, self.model.learner, state)
+            entries = self.journal.write(events, references)
+            for entry in entries:
+                table.date(entry.number, entry.time)
+            self.go_on_with(table, learner, change.rebased)
+            return [event._replace(entry=entry.number)
+                    for event, entry in zip(events, entries, strict=True)]
+
+    def aside(self, plan: Plan, check: Callable[[], None]) -> Callable[[], list[Event]]:
+        """Work a long change out while the model goes on learning.
+
+        Args:
+            plan: of the change.
+            check: called now and then; raises where the work is given up.
+
+        Returns:
+            What makes the change, soon, whatever was learnt meanwhile; see `make`.
+
+        Raises:
+            ProEMLCError: the change is not possible, or was given up.
+        """
+        with self.lock:
+            self.catch_up()
+            table, learner = self.table.copy(), self.model.learner.copy()
+        events, before = plan(table), table.state.copy()
+        change = self._applied(table, events, [*map(_references(events), events)])
+        learner = self._followed(table, change, learner, before, check)
+        return lambda: self.make(plan, ahead=(table.state, learner))
+
+    def check(self) -> None:
+        """Raise where work is to end.
+
+        Raises:
+            WorkCancelledError: the node shuts down.
+        """
+        if self.stopping.is_set():
+            raise WorkCancelledError('the node is shut down')
+
     def features(self, numbers: Iterable[int]) -> Iterator[tuple[int, Vector]]:
         """Yield the features of samples by rising number; those that are gone are left out."""
         for entry in self.journal.select(numbers):
             if isinstance(entry.record, Annotation):
                 yield entry.number, entry.record.matched_features
 
-    def follower(self, table: SampleTable, **more: Any) -> Follower:
+    def follower(self, table: SampleTable, features: Features | None = None,
+                 **more: Any) -> Follower:
         """Return what makes models follow a table of this journal; more: as in Follower."""
-        return Follower(table, self.features, self.model.fitted, **more)
-
-    def bases(self, table: SampleTable) -> Iterator[Base]:
-        """Yield what a model may be learnt from, the shortest way first."""
-        state = table.state
-        for position, learner in self.snapshots.stored():
-            before = table.at(position)
-            if (before.origin, before.layer) == (state.origin, state.layer):
-                yield Base(learner.copy, table.since(position, before), before)
-        everything = Change(added=state.samples)
-        entry = self.journal.entry(state.layer) if state.layer else None
-        if entry is not None:
-            before = table.at(state.layer)
-            read = partial(self.directory.read_again, entry, self.journal.attachments)
-            yield Base(read, table.since(state.layer, before), before)
-            if table.base is None and not table.forgotten:
-                # The renewed layer stays, and learns all samples again.
-                yield Base(partial(_emptied, read), everything, TableState())
-        elif not state.layer and not table.forgotten:
-            yield Base(self.new_learner, everything, TableState())
+        return Follower(table, features or self.features, self.model.fitted, **more)
 
     def go_on_with(self, table: SampleTable, learner: ProEMLC, rebased: bool = False) -> None:
         """Let a table and the learner that has followed it become the running ones."""
@@ -503,49 +461,43 @@ class DurableModel:
             raise JournalError(self.journal.problem)
         if self.journal.last_number > self.position:
             table = self.table.copy().follow(self.journal.entries(after=self.position))
-            change = table.since(self.position, self.table.state)
-            self.go_on_with(table, self._followed(table, change), change.rebased)
+            state = self.table.state
+            change = table.since(self.position, state)
+            learner = self._followed(table, change, self.model.learner, state)
+            self.go_on_with(table, learner, change.rebased)
             self.position = self.journal.last_number
         if self.reset_is_due:
-            self._record_reset()
+            self.record(Event(EventKind.RESET, self.clock()))
+            self.model.replace(self.new_learner())
             self.reset_is_due = False
         if self.first_file:
             self._load_first_file()
 
     # ----- inside -----
 
-    def _change(self, events: Sequence[Event], references: Sequence[str] = ()) -> list[Event]:
-        """Work out table and model after events, write the events, go on with the model."""
-        table = self.table.copy()
-        first = self.journal.last_number + 1
-        references = references or [f'step:{event.sample}' if event.sample else ''
-                                    for event in events]
-        changes = [table.apply(JournalEntry(number, event, reference, time=event.stamp))
-                   for number, event, reference in zip(
-                       range(first, first + len(events)), events, references, strict=True)]
-        change = changes[0] if len(changes) == 1 else difference(
-            self.table.state, table.state)._replace(restored=any(
-                one.columns or one.merged or one.restored for one in changes))
-        learner = self._followed(table, change)
-        entries = self.journal.write(events, references)
-        for entry in entries:
-            table.date(entry.number, entry.time)
-        self.go_on_with(table, learner, change.rebased)
-        return [event._replace(entry=entry.number)
-                for event, entry in zip(events, entries, strict=True)]
+    def _applied(self, table: SampleTable, events: Sequence[Event],
+                 references: Sequence[str]) -> Change:
+        """Read events that are not written yet into a table; return what they do together."""
+        before, first = table.state.copy(), self.journal.last_number + 1
+        changes = [change for _, change in table.changes(
+            JournalEntry(number, event, reference, time=event.stamp)
+            for number, event, reference in zip(count(first), events, references))]
+        return changes[0] if len(changes) == 1 else difference(before, table.state)._replace(
+            restored=any(one.columns or one.merged or one.restored for one in changes))
 
-    def _followed(self, table: SampleTable, change: Change) -> ProEMLC:
+    def _followed(self, table: SampleTable, change: Change, learner: ProEMLC,
+                  before: TableState, check: Callable[[], None] | None = None) -> ProEMLC:
         """Return a learner that has followed a change, or has learnt the table again."""
-        follower, began = self.follower(table), time.monotonic()
+        follower, began = self.follower(table, check=check or self.check), time.monotonic()
         try:
-            return follower.followed(self.model.learner, self.table.state, change)
+            return follower.followed(learner, before, change)
         except UnlearnError as error:
             reason = error
-        due = (None if change.rebased else self.model.learner.samples + len(change.added)
-               - len(change.removed))
-        learner = follower.relearnt(self.bases(table), due)
+        due = (None if change.rebased
+               else learner.samples + len(change.added) - len(change.removed))
+        learner = follower.relearnt(self.snapshots.bases(table, self.new_learner), due)
         seconds = time.monotonic() - began
-        if seconds > 1.0:
+        if seconds > 1.0 and check is None:
             self.on_warning(f'the model was learnt again, in {seconds:.2f} s: {reason}')
         return learner
 
@@ -557,10 +509,6 @@ class DurableModel:
             if self._table is not None and self._table.last < entry.number:
                 self._table.apply(entry)
 
-    def _record_reset(self) -> None:
-        self.record(Event(EventKind.RESET, self.clock()))
-        self.model.replace(self.new_learner())
-
     def _load_first_file(self) -> None:
         name, self.first_file = self.first_file, ''
         try:
@@ -570,33 +518,18 @@ class DurableModel:
             raise JournalError(
                 f'cannot journal that the model began with {name}: {error}') from error
 
-    def _catch_up_error(self) -> JournalError | None:
-        try:
-            self.catch_up()
-        except JournalError as error:
-            return error
-        return None
-
     def _forget_dropped(self) -> None:
         """Let go what the journal has dropped; else the table would grow for ever."""
         with self.lock, self._reading:
-            if self._table is not None and self._table.forgotten < self.dropped():
-                self._table.forget(self.dropped())
+            dropped = self.journal.dropped()
+            if self._table is not None and self._table.forgotten < dropped:
+                self._table.forget(dropped)
                 self._copy = None
 
-    def dropped(self) -> int:
-        """Return the number of the last entry that the journal has dropped."""
-        return max((gap.stop - 1 for gap in self.journal.missing()[:1] if gap.start == 1),
-                   default=0)
 
-    def _require(self, label: str) -> None:
-        if label not in self.model.learner.labels:
-            raise UnknownLabelError(f'there is no label {label[:100]!r}')
-
-
-def _emptied(read: Callable[[], ProEMLC]) -> ProEMLC:
-    """Return a model with the layer of another one that has learnt nothing."""
-    model = read()
-    empty = model.empty_copy()
-    empty.extra.update(model.extra)
-    return empty
+def _references(events: Sequence[Event]) -> Callable[[Event], str]:
+    """Return what gives the references of events; several corrections are one step."""
+    if len(events) > 1 and events[0].kind in (EventKind.RELABEL, EventKind.DELETE):
+        group = together_reference(os.urandom(6).hex())
+        return lambda event: group
+    return lambda event: f'step:{event.sample}' if event.sample else ''

@@ -8,15 +8,149 @@ decide alike.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
-from proemlc_ros.classifier.taught_objects import TaughtObjects
+import numpy as np
+
 from proemlc_ros.errors import UnmatchedAnnotationError
 from proemlc_ros.records import Annotation, Learnt, StampedVector
-from proemlc_ros.stamps import NANOSECONDS
+from proemlc_ros.regions import SAME, WHOLE, Region, overlap
+from proemlc_ros.stamps import NANOSECONDS, StampBuffer, seconds
+
+# Regions of one picture that are kept beyond the capacity, so that they stay together.
+_MOST_REGIONS = 1000
+# Distance of two vectors, relative to their length, below which one is a near copy of the other.
+_NEAR_COPY = 0.05
+_MAX_OBJECTS = 1000
+
+
+@dataclass(slots=True)
+class MatchingRules:
+    """How annotations find their feature vectors; may be changed while running.
+
+    Args:
+        tolerance: seconds that a vector's stamp may differ from the annotation's.
+        hold: seconds that an annotation waits for a vector that is late.
+        reorder: seconds by which vectors may arrive out of order; a larger step back is a jump of
+            the clock (a looping bag, a restarted simulation) and clears the buffer.
+        capacity: vectors kept.
+        max_bytes: bytes of vectors kept.
+        max_held: annotations waiting at a time.
+    """
+
+    tolerance: float = 0.0
+    hold: float = 1.0
+    reorder: float = 1.0
+    capacity: int = 1000
+    max_bytes: int = 64 * 1024 * 1024
+    max_held: int = 100
+
+
+class VectorBuffer(StampBuffer[StampedVector]):
+    """The most recent feature vectors by stamp; those of regions have their boxes as keys.
+
+    Args:
+        rules: bounds; may be changed while running.
+    """
+
+    def __init__(self, rules: MatchingRules) -> None:
+        super().__init__(rules.capacity, rules.max_bytes, max_together=_MOST_REGIONS)
+        self.rules = rules
+        self.jumps = 0
+        self.newest: StampedVector | None = None
+
+    def add(self, vector: StampedVector) -> None:
+        """Keep a vector; a jump back of the stamps removes all others first.
+
+        A vector without time is only ever the newest.
+        """
+        stamp = vector.stamp
+        if stamp and self.is_long_past(stamp):
+            self.jumps += 1
+            self.clear()
+        self.newest = vector
+        if stamp:
+            self.max_count, self.max_bytes = self.rules.capacity, self.rules.max_bytes
+            self.put(stamp, vector, vector.data.nbytes,
+                     vector.region.box if vector.region.size_x else None)
+
+    def is_long_past(self, stamp: int) -> bool:
+        """Tell whether a stamp is too old for a vector that is merely out of order."""
+        return bool(self) and stamp < self.span[1] - round(self.rules.reorder * NANOSECONDS)
+
+    def match(self, stamp: int, final: bool = False,
+              region: Region = WHOLE) -> StampedVector | None:
+        """Return the vector of a stamp and region, or the nearest in time within the tolerance.
+
+        Args:
+            stamp: nanoseconds.
+            final: do not wait for a newer vector that might be nearer.
+            region: that the vector is of; a box that two programs round differently is the same.
+        """
+        known = self._stream.get(stamp)
+        if known is None and self._stamps and (final or stamp <= self._stamps[-1]):
+            near = self.nearest(stamp, round(self.rules.tolerance * NANOSECONDS))
+            known = None if near is None else self._stream[near]
+        if not known:
+            return None
+        if not region.size_x:
+            only = known.get(None) or next(iter(known.values()))
+            # A picture of one region: no other can be meant.
+            return only[0] if None in known or only[0].region_count == 1 else None
+        if region.box in known:
+            return known[region.box][0]
+        best = max((vector for box, (vector, _) in known.items() if box is not None),
+                   key=lambda vector: overlap(vector.region, region), default=None)
+        return best if best is not None and overlap(best.region, region) >= SAME else None
+
+    def regions_at(self, stamp: int) -> list[Region]:
+        """Return the regions of a picture that have vectors."""
+        return [vector.region for box, (vector, _) in self.at(stamp).items() if box is not None]
+
+    def clear(self) -> None:
+        """Forget all vectors."""
+        super().clear()
+        self.newest = None
+
+
+class _TaughtObjects:
+    """The last annotation of each object, by the id of its region."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, Annotation] = OrderedDict()
+
+    def check(self, annotation: Annotation) -> UnmatchedAnnotationError | None:
+        """Note an annotation that has found its features; return why it teaches nothing new.
+
+        Args:
+            annotation: of a region with an id.
+        """
+        name = annotation.region.id
+        last = self._last.pop(name, None)
+        if last is not None and _repeats(annotation, last):
+            self._last[name] = last
+            return UnmatchedAnnotationError(
+                'same_object', f'the object {ascii(name[:100])} was annotated with these labels, '
+                'and looks the same as then; annotate it again when it looks different')
+        self._last[name] = annotation
+        if len(self._last) > _MAX_OBJECTS:
+            self._last.popitem(last=False)
+        return None
+
+    def clear(self) -> None:
+        """Forget all: what was learnt of them may have been taken back."""
+        self._last.clear()
+
+
+def _repeats(one: Annotation, other: Annotation) -> bool:
+    first, second = one.matched_features, other.matched_features
+    if (set(one.labels), set(one.absent), one.complete) != (
+            set(other.labels), set(other.absent), other.complete) or first.shape != second.shape:
+        return False
+    length = max(float(np.linalg.norm(first)), float(np.linalg.norm(second)))
+    return float(np.linalg.norm(first - second)) <= _NEAR_COPY * length
 
 
 @dataclass(slots=True, eq=False)
@@ -35,9 +169,11 @@ class PendingAnnotation:
     deadline: int = 0
     error: UnmatchedAnnotationError | None = None
 
-    def match(self, vector: StampedVector) -> None:
-        """Take the features of a vector."""
+    def match(self, vector: StampedVector, objects: _TaughtObjects) -> None:
+        """Take the features of a vector; an error says where they teach nothing new."""
         self.annotation = self.annotation.about(vector)
+        if vector.region.id:
+            self.error = objects.check(self.annotation)
 
 
 class StampMatcher:
@@ -60,7 +196,7 @@ class StampMatcher:
     def __init__(self, rules: MatchingRules | None = None) -> None:
         self.rules = rules or MatchingRules()
         self.buffer = VectorBuffer(self.rules)
-        self.objects = TaughtObjects()
+        self.objects = _TaughtObjects()
         self._held: deque[PendingAnnotation] = deque()
 
     @property
@@ -100,12 +236,9 @@ class StampMatcher:
         elif not annotation.stamp:
             found = newest
         else:
-            found = (self.buffer.by_stamp.get(annotation.stamp)
-                     or self.buffer.find(annotation.stamp))
+            found = self.buffer.match(annotation.stamp)
         if found is not None:
-            pending.match(found)
-            if found.region.id:
-                pending.error = self.objects.check(pending.annotation)
+            pending.match(found, self.objects)
             return True
         pending.error = self._hopeless(annotation)
         if pending.error is None:
@@ -149,12 +282,10 @@ class StampMatcher:
         waiting: deque[PendingAnnotation] = deque()
         for pending in self._held:
             late = pending.deadline <= now
-            found = self.buffer.find(pending.annotation.stamp, final=late,
-                                     region=pending.annotation.region)
+            found = self.buffer.match(pending.annotation.stamp, final=late,
+                                      region=pending.annotation.region)
             if found is not None:
-                pending.match(found)
-                if found.region.id:
-                    pending.error = self.objects.check(pending.annotation)
+                pending.match(found, self.objects)
             elif late:
                 pending.error = UnmatchedAnnotationError(
                     *self._unknown(pending.annotation, f'; waited {self.rules.hold:g} s for it'))
@@ -168,11 +299,11 @@ class StampMatcher:
     def _find_region(self, annotation: Annotation) -> StampedVector | None:
         """Return the vector of a region, or of the newest picture."""
         if annotation.stamp:
-            return self.buffer.find(annotation.stamp, region=annotation.region)
+            return self.buffer.match(annotation.stamp, region=annotation.region)
         newest = self.buffer.newest
         if newest is None or (not annotation.region.size_x and newest.region_count <= 1):
             return newest
-        return self.buffer.find(newest.stamp, final=True, region=annotation.region)
+        return self.buffer.match(newest.stamp, final=True, region=annotation.region)
 
     def _hopeless(self, annotation: Annotation) -> UnmatchedAnnotationError | None:
         """Return why waiting is of no use, or None where a late vector may still come."""
@@ -215,8 +346,3 @@ class StampMatcher:
                     f'{seconds(newest)}')
         return 'unknown_stamp', (f'no feature vector has stamp {seconds(stamp)} within '
                                  f'{self.rules.tolerance:g} s; {span}{more}')
-
-
-def seconds(stamp: int) -> str:
-    """Write a stamp in nanoseconds as seconds, the way ROS tools print it."""
-    return f'{stamp // NANOSECONDS}.{stamp % NANOSECONDS:09d}'

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.options import FITTED_SCALINGS
 
 # One extractor; several joined ones give vectors whose parts have scales of their own.
 _SINGLE = re.compile(r'([a-z_]+)/[0-9]+(\([^()]*\))?')
@@ -28,6 +30,11 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     'colour_histogram': {'activation': 'laplacian', 'scaling': 'none', 'ridge': 0.01},
 }
 
+# Novelty above which a vector of these features gets no label: pictures of things that nobody has
+# taught are normal. For all others every vector is taken for one of what was taught.
+_UNKNOWN_ABOVE: Mapping[str, float] = {'onnx_embedding': 0.85}
+NEVER_UNKNOWN = 2.0
+
 
 def profile_of(extractor: str) -> Mapping[str, Any]:
     """Return the settings that fit an extractor; empty where the usual ones do.
@@ -39,6 +46,26 @@ def profile_of(extractor: str) -> Mapping[str, Any]:
     """
     single = _SINGLE.fullmatch(extractor)
     return PROFILES.get(single[1], {}) if single else {}
+
+
+@lru_cache(maxsize=16)
+def unknown_above_of(extractor: str) -> float:
+    """Return the novelty above which features of an extractor get no label; above 1: never.
+
+    >>> unknown_above_of('onnx_embedding/1(colours=0.2)'), unknown_above_of('laser_profile/1')
+    (0.85, 2.0)
+    """
+    single = _SINGLE.fullmatch(extractor)
+    return _UNKNOWN_ABOVE.get(single[1], NEVER_UNKNOWN) if single else NEVER_UNKNOWN
+
+
+def has_common_scale(extractor: str) -> bool:
+    """Return whether the features of an extractor share one scale, so that none has its own.
+
+    >>> has_common_scale('onnx_embedding/2(model=1234)'), has_common_scale('laser_profile/1')
+    (True, False)
+    """
+    return profile_of(extractor).get('scaling', FITTED_SCALINGS[0]) not in FITTED_SCALINGS
 
 
 class LearnerFactory:

@@ -11,20 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.core.compiled import Array
+from proemlc_ros.core.deciding.calibration import Mask
 from proemlc_ros.core.deciding.decision import EVEN
+from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.prediction import Classification
-from proemlc_ros.core.solving.blas import Array
 from proemlc_ros.records import Annotation, Query, QueryReason, StampedVector, Vector
 from proemlc_ros.stamps import NANOSECONDS
 
 # Stamps remembered as asked about or annotated; beyond it the oldest may be asked again.
 _MEMORY = 10_000
 _CANDIDATES = 5
-# Vectors asked about or taught that nothing alike is asked after, and how alike: a share of the
-# usual square distance. What was asked may be asked again after so many annotations.
-_RECENT, _ALIKE, _CHANGED = 64, 0.1, 20
-# Vectors of the stream from which the usual distance is known.
-_WINDOW = 1000
+# How alike two vectors of one scene are: a share of the usual square distance. What was asked or
+# taught may be asked again after so many more annotations.
+_ALIKE, _CHANGED = 0.1, 20
+# Most that one feature counts of the usual distance; found in so many rounds.
+_SHARE, _ROUNDS = 0.1, 20
+# Open queries about one scene at most, and how many are remembered; an operator's list has 50.
+_SCENE, _OPEN = 3, 64
+# Label sets from which the usual distance is known, and samples of each.
+_SETS, _EACH = 16, 4
 
 
 @dataclass(slots=True)
@@ -44,42 +50,137 @@ class QueryRules:
 
 
 class RecentQueries:
-    """Vectors that were asked about or taught lately, so that nothing like them is asked now.
+    """Open queries and what was taught lately, so that nothing like it is asked now.
 
-    What is alike is judged by how far apart the vectors of the stream are: a square distance of
-    less than a tenth of the usual one. What was asked may be asked again once the model has
-    learnt so much that it may answer otherwise.
+    Two vectors are alike where their square distance is less than a tenth of the usual one
+    between samples taught with different labels. The noise of a still camera is small beside
+    that, however long nothing else is seen. Until there are such samples the usual distance is a
+    guess, and all open queries count as one scene.
+
+    Vectors are kept raw, and compared in the model's input scaling as well as unscaled: where all
+    was taught before one background, scaling makes its noise as large as the things.
     """
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[Array, int]] = deque(maxlen=_RECENT)
-        self._seen = 0
-        self._mean: Array = np.zeros(0)
-        self._spread = 0.0
+        # By stamp: the vector, and how many annotations had been learnt when it was asked about.
+        self._open: OrderedDict[int, tuple[Vector, int]] = OrderedDict()
+        self._taught: deque[Vector] = deque(maxlen=_CHANGED)
+        self._sets: OrderedDict[frozenset[str], deque[Vector]] = OrderedDict()
         self._learnt = 0
+        self._width = 0
+        self._scaling: Scaling | None = None
+        self._views: list[_VectorComparison] = []
+        self._guessed = True
 
-    def see(self, vector: Vector) -> None:
-        """Learn from a vector of the stream how far apart vectors usually are."""
-        if len(self._mean) != len(vector):
-            self._seen, self._mean, self._spread = 0, np.zeros(len(vector)), 0.0
-            self._recent.clear()
-        self._seen += 1
-        difference = vector - self._mean
-        share = 1.0 / min(self._seen, _WINDOW)
-        self._mean = self._mean + share * difference
-        self._spread += share * ((1.0 - share) * float(difference @ difference) - self._spread)
+    def asked(self, vector: StampedVector) -> None:
+        """Remember an open query."""
+        self._keep_to(vector.data)
+        self._open[vector.stamp] = vector.data, self._learnt
+        if len(self._open) > _OPEN:
+            self._open.popitem(last=False)
+        self._views.clear()
 
-    def add(self, vector: Vector, learnt: bool = False) -> None:
-        """Remember a vector that was asked about, or learnt."""
-        self._learnt += learnt
-        self._recent.append((np.asarray(vector, np.float64), self._learnt))
+    def taught(self, annotation: Annotation) -> None:
+        """Remember what was learnt; a query about it is no longer open."""
+        vector, labels = annotation.matched_features, frozenset(annotation.labels)
+        self._keep_to(vector)
+        self._open.pop(annotation.stamp, None)
+        self._learnt += 1
+        self._taught.append(vector)
+        if annotation.complete:
+            self._sets.setdefault(labels, deque(maxlen=_EACH)).append(vector)
+            self._sets.move_to_end(labels)
+            if len(self._sets) > _SETS:
+                self._sets.popitem(last=False)
+        self._views.clear()
 
-    def resembles(self, vector: Vector) -> bool:
-        """Whether a vector is like one that was asked about or learnt lately."""
-        near = _ALIKE * 2.0 * self._spread
-        return any(len(other) == len(vector) and self._learnt - learnt <= _CHANGED
-                   and float(np.square(other - vector).sum()) < near
-                   for other, learnt in self._recent)
+    def resembles(self, vector: Vector, scaling: Scaling | None = None) -> bool:
+        """Whether a vector is like one asked about or taught lately, or enough of it are open.
+
+        Args:
+            vector: of the stream.
+            scaling: of the model's input; None: it has none.
+        """
+        self._keep_to(vector)
+        if not self._taught and not self._open:
+            return False
+        if not self._views or scaling is not self._scaling:
+            self._compare_in(scaling)
+        alike = np.logical_or.reduce([view.alike(vector) for view in self._views]).tolist()
+        opened = alike[len(self._taught):]
+        if any(alike[:len(self._taught)]) or any(
+                near and self._learnt - learnt <= _CHANGED
+                for near, (_, learnt) in zip(opened, self._open.values(), strict=True)):
+            return True
+        return (len(opened) if self._guessed else sum(opened)) >= _SCENE
+
+    def _keep_to(self, vector: Vector) -> None:
+        """Forget vectors of another width than this one."""
+        if len(vector) != self._width:
+            self._width = len(vector)
+            for kept in (self._open, self._taught, self._sets, self._views):
+                kept.clear()
+
+    def _compare_in(self, scaling: Scaling | None) -> None:
+        kept = np.array([*self._taught, *(vector for vector, _ in self._open.values())], float)
+        sets = [labels for labels, part in self._sets.items() for _ in part]
+        different = np.array([[one != other and one.isdisjoint(other) for other in sets]
+                              for one in sets], dtype=bool)
+        self._guessed, known = not different.any(), kept
+        if self._guessed:
+            different = ~np.eye(len(kept), dtype=bool)
+        else:
+            known = np.array([vector for part in self._sets.values() for vector in part], float)
+        self._scaling = scaling
+        self._views = [_VectorComparison(kept, known, different, one)
+                       for one in ((None,) if scaling is None else (None, scaling))]
+
+
+class _VectorComparison:
+    """Tells which of the kept vectors a vector is like, in one scaling.
+
+    Args:
+        kept: vectors (n, width).
+        known: samples (m, width) from which the usual distance is known.
+        different: (m, m) which of them show different things.
+        scaling: None: vectors as they are.
+    """
+
+    def __init__(self, kept: Array, known: Array, different: Mask,
+                 scaling: Scaling | None) -> None:
+        self._scaling = scaling
+        self._weights: Array = np.ones(kept.shape[1])
+        known = self._scaled(known)
+        self._weights = _even(known)
+        known = known * self._weights
+        squares = np.einsum('ij,ij->i', known, known)
+        usual = (squares[:, np.newaxis] + squares - 2.0 * known @ known.T)[different]
+        self._near = _ALIKE * float(usual.mean()) if len(usual) else 0.0
+        self._kept = self._scaled(kept)
+
+    def alike(self, vector: Vector) -> Mask:
+        """Return for each kept vector whether this one is like it."""
+        apart = self._kept - self._scaled(vector.astype(np.float64))
+        near: Mask = np.einsum('ij,ij->i', apart, apart) < self._near
+        return near
+
+    def _scaled(self, rows: Array) -> Array:
+        scaled: Array = rows if self._scaling is None else self._scaling.apply(rows)
+        return self._weights * scaled
+
+
+def _even(rows: Array) -> Array:
+    """Return weights by which no feature rules the distances between rows.
+
+    Unscaled, one large feature may count for all; so it may in the scaling of a model with few
+    samples, which is a guess.
+    """
+    spread = rows.var(axis=0)
+    share, bounded = max(_SHARE, 2.0 / len(spread)), spread
+    for _ in range(_ROUNDS):
+        bounded = np.minimum(bounded, share * bounded.sum())
+    ratios: Array = np.divide(bounded, spread, out=np.ones_like(spread), where=spread > 0.0)
+    return np.sqrt(ratios)
 
 
 class QueryPolicy:
@@ -99,27 +200,30 @@ class QueryPolicy:
         self._lock = threading.Lock()
         self._recent = RecentQueries()
 
-    def query(self, vector: StampedVector, prediction: VersionedPrediction,
-              now: int) -> Query | None:
+    def query(self, vector: StampedVector, prediction: VersionedPrediction, now: int,
+              scaling: Scaling | None = None) -> Query | None:
         """Return a query about a vector that is worth one.
 
         Args:
             vector: what was classified.
             prediction: what the model said about it.
             now: nanoseconds on a clock that does not stop.
+            scaling: of the model's input, in which vectors are compared.
         """
         found = prediction.classification
+        if not found.names:  # Before the first label there is nothing to compare with.
+            return None
         distance, doubtful = _doubt(found)
         if found.novelty >= self.rules.novelty or not self.rules.margin:
             distance = float('inf')
         with self._lock:
-            self._recent.see(vector.data)
-            if self._worth(found.novelty, distance) and self._recent.resembles(vector.data):
+            if (self._reason(vector.stamp, now, found.novelty, distance) is None
+                    or self._recent.resembles(vector.data, scaling)):
                 return None
             reason = self.consider(vector.stamp, now, found.novelty, distance)
             if reason is None:
                 return None
-            self._recent.add(vector.data)
+            self._recent.asked(vector)
         values = found.probabilities if found.by_probability else found.scores
         likeliest = np.argsort(-values, kind='stable')[:_CANDIDATES]
         label = doubtful if reason is QueryReason.DOUBTFUL else ''
@@ -128,9 +232,6 @@ class QueryPolicy:
                      tuple(found.scores[likeliest].tolist()), found.novelty, reason, label,
                      tuple(found.probabilities[likeliest].tolist()
                            if len(found.probabilities) else ()))
-
-    def _worth(self, novelty: float, distance: float) -> bool:
-        return novelty >= self.rules.novelty or distance < self.rules.margin
 
     def consider(self, stamp: int, now: int, novelty: float,
                  distance: float) -> QueryReason | None:
@@ -146,26 +247,28 @@ class QueryPolicy:
         Returns:
             The reason to ask, or None.
         """
+        reason = self._reason(stamp, now, novelty, distance)
+        if reason is not None:
+            self._last = now
+            self.settle(stamp)
+        return reason
+
+    def _reason(self, stamp: int, now: int, novelty: float,
+                distance: float) -> QueryReason | None:
         rules = self.rules
-        if novelty >= rules.novelty:
-            reason = QueryReason.NOVEL
-        elif distance < rules.margin:
-            reason = QueryReason.DOUBTFUL
-        else:
+        if novelty < rules.novelty and distance >= rules.margin:
             return None
         if not rules.rate or not stamp or stamp in self._settled:
             return None
         if self._last is not None and 0 <= now - self._last < NANOSECONDS / rules.rate:
             return None
-        self._last = now
-        self.settle(stamp)
-        return reason
+        return QueryReason.NOVEL if novelty >= rules.novelty else QueryReason.DOUBTFUL
 
     def learnt(self, annotation: Annotation) -> None:
         """Remember a vector as annotated: neither it nor its like is asked about now."""
         with self._lock:
             self.settle(annotation.stamp)
-            self._recent.add(annotation.matched_features, learnt=True)
+            self._recent.taught(annotation)
 
     def settle(self, stamp: int) -> None:
         """Remember a vector as asked about or annotated."""

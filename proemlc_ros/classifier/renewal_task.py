@@ -25,8 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from proemlc_ros.classifier.following import accepted_labels
+from proemlc_ros.classifier.profiles import has_common_scale
+from proemlc_ros.classifier.versioned_model import accepted_labels
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.selection.candidates import Point
 from proemlc_ros.core.selection.renewal import (
     begin_renewal,
     end_renewal,
@@ -34,7 +36,6 @@ from proemlc_ros.core.selection.renewal import (
     left_out_point,
     plan_for,
 )
-from proemlc_ros.core.selection.result import Point
 from proemlc_ros.errors import ProEMLCError, RenewalError
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.journal.journal import Journal
@@ -43,10 +44,10 @@ from proemlc_ros.records import Annotation, Vector
 
 # Bytes of features that are held in memory; of a longer journal, layer, settings and decision
 # rule are chosen from samples drawn at random, and all samples are learnt block by block.
-RESERVOIR_BYTES = 64_000_000
+_RESERVOIR_BYTES = 64_000_000
 _BLOCK = 1024
 
-ReadEntries = Callable[[], Iterable[JournalEntry]]
+_ReadEntries = Callable[[], Iterable[JournalEntry]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class RenewalTask:
         most: hidden neurons at most.
         reservoir_bytes: bytes of features that may be held in memory.
         niceness: added to the niceness of the process for the work behind the reading.
+        extractor: of the features; '': not known.
+        for_labels: whether labels need neurons, so that it is enough not to be worse.
     """
 
     journal: str
@@ -70,8 +73,10 @@ class RenewalTask:
     position: int
     rejected: tuple[int, ...] = ()
     most: int = 1000
-    reservoir_bytes: int = RESERVOIR_BYTES
+    reservoir_bytes: int = _RESERVOIR_BYTES
     niceness: int = 19
+    extractor: str = ''
+    for_labels: bool = False
 
     def to_json(self) -> str:
         """Return the task as one line."""
@@ -116,7 +121,7 @@ class RenewalResult:
         return cls(**json.loads(text))
 
 
-def renew(task: RenewalTask, read: ReadEntries,
+def renew(task: RenewalTask, read: _ReadEntries,
           on_read: Callable[[], None] = lambda: None) -> RenewalResult:
     """Choose and fit everything again from the journal; write the file where it is better.
 
@@ -131,14 +136,15 @@ def renew(task: RenewalTask, read: ReadEntries,
     """
     began = time.monotonic()
     running = ProEMLC.load(task.running)
-    samples = JournalSamples(task, read)
+    samples = _JournalSamples(task, read)
     samples.require(running)
     rows, annotations = samples.drawn()
     on_read()
     plan = plan_for(rows, [accepted_labels(said) for said in annotations], running.options,
-                    task.most)
+                    task.most, has_common_scale(task.extractor))
     before = left_out_point(plan, running)
-    better = is_better(plan.point, before, len(annotations))
+    better = is_better(plan.point, before, len(annotations), plan.per_label,
+                       task.for_labels)
     if better:
         renewed = begin_renewal(plan, running.labels)
         for block in samples.blocks():
@@ -160,7 +166,7 @@ def in_words(point: Point) -> str:
 
 
 @dataclass
-class JournalSamples:
+class _JournalSamples:
     """The samples of a journal that are in force.
 
     Attributes:
@@ -168,7 +174,7 @@ class JournalSamples:
     """
 
     task: RenewalTask
-    read: ReadEntries
+    read: _ReadEntries
     numbers: dict[int, Annotation] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -177,8 +183,7 @@ class JournalSamples:
         for number in self.task.rejected:
             table.reject(number)
         kept: dict[int, Vector] | None = {}
-        for entry in self._entries():
-            table.apply(entry)
+        for entry, _ in table.changes(self._entries()):
             if kept is not None and isinstance(entry.record, Annotation):
                 kept[entry.number] = entry.record.matched_features
                 left -= kept[entry.number].nbytes

@@ -11,21 +11,28 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.threads import LearningThread
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import OutdatedRenewalError, ProEMLCError, RenewalError, UnlearnError
-from proemlc_ros.journal.attachments import names_content
+from proemlc_ros.errors import (
+    OutdatedRenewalError,
+    ProEMLCError,
+    RenewalError,
+    UnlearnError,
+    WorkCancelledError,
+)
+from proemlc_ros.journal.journal import names_content
 from proemlc_ros.journal.table import BEGINNINGS
 from proemlc_ros.records import Event, EventKind, ModelChange
 
@@ -42,9 +49,28 @@ PROGRAM = 'proemlc_ros.classifier.renewal_task'
 _SMALL_GROWTH = 1.25
 # Recent annotations, and the novelty that most of them must have had.
 _RECENT, _NOVEL = 20, 0.8
+# Samples of labels without neurons that call for a renewal.
+_OF_NEW_LABELS = 5
+# Share of all samples that outgrown labels must have got since, and growth of all samples.
+_OUTGROWN = 0.1
 # Attempts when the model is changed meanwhile in ways that the renewed one cannot follow.
 _ATTEMPTS = 3
 _LIBRARIES = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+
+
+class LabelGrowth(NamedTuple):
+    """Samples of labels that came when the hidden layer was full.
+
+    Args:
+        unknown: of labels that it has no neurons for.
+        outgrown: taught since, of labels whose samples have more than doubled since.
+    """
+
+    unknown: int = 0
+    outgrown: int = 0
+
+
+_NO_GROWTH = LabelGrowth()
 
 
 @dataclass
@@ -52,7 +78,8 @@ class RenewalPolicy:
     """Decides when to renew.
 
     A renewal is due when the samples have grown so much that they may call for other settings,
-    and earlier when new samples stay novel: the hidden layer does not know them.
+    and earlier when new samples stay novel, or labels were taught to a layer that was full: the
+    hidden layer does not know them, or has few neurons for them.
 
     Args:
         mode: 'automatic', 'manual' (when asked to) or 'off'.
@@ -76,21 +103,78 @@ class RenewalPolicy:
         """Take note that the last renewal was given up: a small growth calls for the next."""
         self.last = round(self.last * _SMALL_GROWTH / self.growth)
 
-    def is_due(self, samples: int, novelties: Sequence[float] = (), labels: int = 2) -> bool:
+    def is_due(self, samples: int, novelties: Sequence[float] = (), labels: int = 2,
+               growth: LabelGrowth = _NO_GROWTH) -> bool:
         """Tell whether to renew a model now.
 
         Args:
             samples: that it has learnt.
             novelties: of the last annotated samples, before they were learnt.
             labels: that it knows; of one alone no layer can be told from another.
+            growth: of labels since its hidden layer was full.
         """
         self.last = min(self.last, samples)  # It may have been reset.
         if self.mode != 'automatic' or samples < self.first or labels < 2:
             return False
-        if samples >= self.next_at():
+        if (samples >= self.next_at()
+                or _has_new_labels(growth) and samples >= self.last + _OF_NEW_LABELS
+                or _is_outgrown(growth, samples) and samples >= self.last * (1.0 + _OUTGROWN)):
             return True
         return (samples >= _SMALL_GROWTH * self.last and len(novelties) >= _RECENT
                 and float(np.median(novelties)) >= _NOVEL)
+
+
+def is_for_labels(growth: LabelGrowth, samples: int) -> bool:
+    """Tell whether labels have so many of the samples without neurons that these are needed."""
+    return _has_new_labels(growth) or _is_outgrown(growth, samples)
+
+
+def _has_new_labels(growth: LabelGrowth) -> bool:
+    return growth.unknown >= _OF_NEW_LABELS
+
+
+def _is_outgrown(growth: LabelGrowth, samples: int) -> bool:
+    return growth.outgrown >= _OUTGROWN * samples
+
+
+class LayerLabels:
+    """Compares the labels of a model with those that its hidden layer was made of.
+
+    Args:
+        durable: the running model.
+    """
+
+    def __init__(self, durable: DurableModel) -> None:
+        self._durable = durable
+        self._layer: object = None
+        self._counts: Counter[str] = Counter()
+
+    def growth(self) -> LabelGrowth:
+        """Return how far labels have grown beyond the hidden layer."""
+        learner = self._durable.model.learner
+        if learner.warming_up or not learner.options.radial:
+            return _NO_GROWTH
+        if learner.layer is not self._layer:
+            self._layer, self._counts = learner.layer, self._counts_of_layer(learner)
+        unknown = outgrown = 0
+        for name, count in zip(learner.labels, learner.counts, strict=True):
+            before = self._counts[name]
+            if not before:
+                unknown += count
+            elif count > 2 * before:
+                outgrown += count - before
+        return LabelGrowth(unknown, outgrown)
+
+    def _counts_of_layer(self, learner: ProEMLC) -> Counter[str]:
+        """Return the labels of the samples that were known when the hidden layer was made."""
+        table = self._durable.reading()
+        if table.base is not None or table.forgotten:
+            # Not all of its samples are known any more.
+            return Counter(dict(zip(learner.labels, learner.counts, strict=True)))
+        made_of = ([sample for number, sample in table.samples.items()
+                    if number < table.state.layer] if not learner.layer_samples
+                   else list(table.samples.values())[:learner.layer_samples])
+        return Counter(name for sample in made_of for name in sample.labels)
 
 
 class Renewals:
@@ -112,6 +196,7 @@ class Renewals:
         on_overtaken: called where one was given up for changes that came meanwhile, in words.
         text: what came of the last one, for people.
         process: in which the work is done.
+        labels: of the hidden layer, and how far they have grown since.
     """
 
     def __init__(self, durable: DurableModel, learning: LearningThread,
@@ -124,10 +209,11 @@ class Renewals:
         self.running = False
         self.policy.last = durable.model.renewed_at
         self._durable, self._learning, self._on_error = durable, learning, on_error
-        self.process = RenewalProcess()
+        self.process = _RenewalProcess()
         # Who waits for each renewal that is wanted; None: nobody does.
         self._wanted: SimpleQueue[Future[ModelChange] | None] = SimpleQueue()
         self._stopping = False
+        self.labels = LayerLabels(durable)
         self._thread = threading.Thread(target=self._run, name='renewal', daemon=True)
         self._thread.start()
 
@@ -135,7 +221,7 @@ class Renewals:
         """Begin a renewal if one is due; call it regularly."""
         model, learner = self._durable.model, self._durable.model.learner
         if (not self.running and self.policy.is_due(
-                learner.samples, [*model.novelties], len(learner.labels))
+                learner.samples, [*model.novelties], len(learner.labels), self.labels.growth())
                 and self._obstacle() is None):
             self._wanted.put(None)
 
@@ -154,12 +240,17 @@ class Renewals:
         self._wanted.put(future)
         return future
 
-    def close(self) -> None:
-        """Stop; a renewal that runs is given up, and the running model stays."""
+    def cancel(self) -> bool:
+        """End the renewal that runs; return whether there was one."""
+        return self.running and self.process.cancel()
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop; a renewal that runs is given up; see `LearningThread.close`."""
         self._stopping = True
         self._wanted.put(None)
         self.process.stop()
-        self._thread.join()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     # ----- the thread -----
 
@@ -173,6 +264,10 @@ class Renewals:
                 change = self._renew()
             except OutdatedRenewalError as error:
                 self._give_up(waiting, error)
+            except WorkCancelledError as error:
+                self.text = 'cancelled'
+                for future in waiting:
+                    future.set_exception(error)
             except (ProEMLCError, OSError) as error:
                 self._fail(waiting, error)
             except Exception as error:  # A fault of ours; the thread must live on.
@@ -193,14 +288,14 @@ class Renewals:
 
     def _succeed(self, waiting: list[Future[ModelChange]], change: ModelChange) -> None:
         self.text = change.message
-        if not waiting and change.event is not None:
+        if not waiting and change.events:
             self.on_change(change)
         for place, future in enumerate(waiting):
             # Published once, however many have asked.
-            future.set_result(ModelChange(change.message, None if place else change.event))
+            future.set_result(ModelChange(change.message, () if place else change.events))
 
     def _fail(self, waiting: list[Future[ModelChange]], error: Exception) -> None:
-        if self._stopping:
+        if self._stopping or self._durable.stopping.is_set():
             error = RenewalError('the node is shut down')
         else:
             self.text = f'failed: {error}'
@@ -243,7 +338,7 @@ class Renewals:
                     path.unlink(missing_ok=True)
         self._durable.try_snapshot()
         drop_superseded(self._durable)
-        return ModelChange(f'renewed with {result.settings}: {_compared(result)}', event)
+        return ModelChange(f'renewed with {result.settings}: {_compared(result)}', [event])
 
     def _task(self, running: Path, output: Path) -> RenewalTask:
         # Here, since it brings model selection, and a node starts sooner without it.
@@ -251,12 +346,15 @@ class Renewals:
 
         durable = self._durable
         with durable.lock:
+            if not durable.model.learner.samples:
+                raise OutdatedRenewalError('overtaken by a reset')
             learner, position = durable.model.learner.copy(), durable.position
-            rejected = tuple(durable.rejected)
+            rejected, extractor = tuple(durable.rejected), durable.model.extractor
         self.policy.last = learner.samples
         learner.save(running, {})
         return RenewalTask(str(durable.directory.journal), str(running), str(output), position,
-                           rejected, self.most)
+                           rejected, self.most, extractor=extractor,
+                           for_labels=is_for_labels(self.labels.growth(), learner.samples))
 
     def _file(self, name: str) -> Path:
         """Return the path of a file that the next start deletes, should it be left behind."""
@@ -265,14 +363,14 @@ class Renewals:
     def _obstacle(self) -> str | None:
         """Return why a renewal cannot begin, in words; None: it can."""
         learner = self._durable.model.learner
-        if learner.options.forgetting < 1.0:
-            return 'a model that forgets is not renewed: its samples do not count alike'
         if not learner.samples:
             return 'nothing has been learnt yet'
+        if not any(learner.counts):
+            return 'no sample shows a label yet'
         table = self._durable.reading()
         if table.base is not None and isinstance(table.base.record, Event):
             return (f'the model began with {table.base.record.file_name}, whose samples are not '
-                    'in this journal; a model is renewed where all of it was taught')
+                    'in this journal; a renewal needs all samples of the model')
         if table.forgotten:
             return 'the journal has dropped samples of the model, which a renewal needs'
         return self._durable.journal.problem or None
@@ -376,7 +474,7 @@ def _compared(result: RenewalResult) -> str:
             f'{result.seconds:.1f} s')
 
 
-class RenewalProcess:
+class _RenewalProcess:
     """Runs one task at a time in a process of its own, at low priority and with one thread.
 
     The process ends with this one: it watches its standard input.
@@ -384,7 +482,7 @@ class RenewalProcess:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
-        self._stopped = False
+        self._stopped = self._cancelled = False
         self._lock = threading.Lock()
 
     def run(self, task: RenewalTask) -> RenewalResult:
@@ -396,6 +494,7 @@ class RenewalProcess:
         with self._lock:
             if self._stopped:
                 raise RenewalError('the node is shut down')
+            self._cancelled = False
             self._process = process = _start()
         # Only the line, not the end of the input: that would end the process.
         assert process.stdin is not None and process.stdout is not None
@@ -411,8 +510,19 @@ class RenewalProcess:
             from proemlc_ros.classifier.renewal_task import RenewalResult
 
             return RenewalResult.from_json(answer)
+        if self._cancelled:
+            raise WorkCancelledError('it was cancelled; the running model stays')
         raise RenewalError(
             answer.strip() or 'renewal process exited unexpectedly (out of memory?)')
+
+    def cancel(self) -> bool:
+        """End the task that runs; return whether there was one."""
+        with self._lock:
+            if self._process is None:
+                return False
+            self._cancelled = True
+            self._process.kill()
+            return True
 
     def stop(self) -> None:
         """End the process; nothing is renewed any more."""

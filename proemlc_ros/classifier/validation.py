@@ -1,9 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What messages may contain.
+"""What messages and requests may contain: the one entrance of all that peers send.
 
-A vector is validated when it is classified, an annotation in the transaction that writes and
-learns it; everything behind trusts them. The replay of a bag applies the same rules.
+Requests of services pass `validate_request`. A vector is validated when it is classified, an
+annotation in the transaction that writes and learns it; everything behind trusts them. The replay
+of a bag applies the same rules.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +21,12 @@ from proemlc_ros.core.labels import check_label
 from proemlc_ros.errors import (
     LabelError,
     LabelRejectedError,
+    ModelDirectoryError,
     RateExceededError,
     TextRejectedError,
     VectorRejectedError,
 )
-from proemlc_ros.foreign_text import shown
+from proemlc_ros.foreign_text import LONGEST_LINE, shown
 from proemlc_ros.records import Annotation, StampedVector, Vector
 from proemlc_ros.regions import WHOLE, Region
 
@@ -32,6 +35,21 @@ LONGEST_EXTRACTOR = 200
 LONGEST_ANNOTATOR = 100
 LONGEST_REGION_ID = 200
 LONGEST_TOPIC = 256
+LONGEST_REQUEST_ID = 100
+# Of texts that have no bound of their own.
+LONGEST_TEXT = 255
+# Numbers in one list of a request.
+MOST_NUMBERS = 10_000
+# What max_labels, max_label_length and max_width can be at most: no message has more.
+MOST_NAMES = 100_000
+LONGEST_NAME = 10_000
+MOST_VALUES = 10_000_000
+# Of model files; and bytes of their names.
+MODEL_ENDING = '.npz'
+LONGEST_FILE_NAME = 200
+_LENGTHS = {'annotator': LONGEST_ANNOTATOR, 'request_id': LONGEST_REQUEST_ID}
+_LABEL_FIELDS = {'label', 'new_label', 'into', 'labels', 'absent'}
+_NAME_FIELDS = {*_LABEL_FIELDS, 'names', 'candidates'}
 
 
 @dataclass(slots=True)
@@ -70,18 +88,20 @@ def validate_vector(data: Vector, extractor: str, width: int | None, learnt_extr
         raise VectorRejectedError('empty_vector', 'the feature vector is empty')
     if size > limits.max_width:
         raise _oversized(size, limits)
+    if extractor and learnt_extractor and extractor != learnt_extractor:
+        raise VectorRejectedError(
+            'extractor_changed', f'the features were made by {shown(extractor)}, the model has '
+            f'learnt from {shown(learnt_extractor)}; use that extractor, or move to the new one '
+            'with ~/reembed, which learns the kept samples again from their pictures')
     if width is not None and size != width:
         raise VectorRejectedError(
             'wrong_width', f'the feature vector has {size} values, the model was made for '
-            f'{width}; publish {width} values, or reset the model')
+            f'{width}; publish {width} values, or load a model that was made for {size} (~/reset '
+            'begins a new one; what was taught stays in before_reset.npz and in the journal)')
     if not finite and np.count_nonzero(np.isfinite(data)) < size:
         index = int(np.flatnonzero(~np.isfinite(data))[0])
         raise VectorRejectedError(
             'not_finite', f'value {index} of the feature vector is {data[index]}')
-    if extractor and learnt_extractor and extractor != learnt_extractor:
-        raise VectorRejectedError(
-            'extractor_changed', f'the features were made by {shown(extractor)}, the model has '
-            f'learnt from {shown(learnt_extractor)}; use that extractor, or reset or load a model')
 
 
 def validate_text(text: str, what: str, max_length: int) -> None:
@@ -101,6 +121,86 @@ def validate_text(text: str, what: str, max_length: int) -> None:
         check_label(text, max_length, what)
     except LabelError as error:
         raise TextRejectedError(f'bad_{what}', str(error)) from error
+
+
+def model_file_name(name: str) -> str:
+    """Return the name of a model file, with its ending where that was left out.
+
+    Raises:
+        ModelDirectoryError: it has folders, is hidden, not printable or too long.
+    """
+    name = name if name.endswith(MODEL_ENDING) else name + MODEL_ENDING
+    if ({'/', '\\'} & set(name) or name.startswith('.') or not name.isprintable()
+            or len(name.encode('utf-8', 'replace')) > LONGEST_FILE_NAME):
+        raise ModelDirectoryError(
+            f'{name[:80]!r} is not a plain file name; give a name without folders, such as '
+            "'kitchen.npz'")
+    return name
+
+
+def validate_request(request: Any, limits: Limits, known: Collection[str] = ()) -> None:
+    """Reject a request with a field beyond its bounds; messages within it have their own checks.
+
+    Args:
+        request: of a service, as rclpy gives it.
+        limits: bounds.
+        known: labels of the model; those of older model files may break the rules.
+
+    Raises:
+        TextRejectedError: a text is too long or has characters that do not show.
+        LabelRejectedError: there are too many labels.
+        VectorRejectedError: a list of numbers is too long, or a number is not finite.
+    """
+    for name, kind in request.get_fields_and_field_types().items():
+        value = getattr(request, name)
+        if kind in ('float', 'double') and not math.isfinite(value):
+            raise VectorRejectedError('not_finite', f'{name} is {value}; it must be finite')
+        if kind.startswith('sequence<') and 'string' not in kind and len(value) > MOST_NUMBERS:
+            raise VectorRejectedError(
+                f'too_many_{name}', f'{name} has {len(value)} numbers, more than {MOST_NUMBERS}; '
+                'send several requests')
+        if 'string' not in kind:
+            continue
+        texts = [value] if isinstance(value, str) else value
+        if len(texts) > max(limits.max_labels, len(known)):
+            raise _too_many_names(len(texts), limits)
+        for text in texts:
+            if name not in _LABEL_FIELDS:
+                validate_text(text, name, _LENGTHS.get(name, LONGEST_TEXT))
+            elif text and text not in known:
+                validate_text(text, 'label', limits.max_label_length)
+
+
+def validate_message(message: Any) -> None:
+    """Reject a message of a classifier that is beyond all bounds; for those who show it.
+
+    Numbers that are not finite pass: whoever shows them says that they are missing. So do names
+    of labels with hidden characters, since models of earlier versions may have them.
+
+    Args:
+        message: of this package, as rclpy gives it.
+
+    Raises:
+        TextRejectedError: a text is too long or has characters that do not show.
+        VectorRejectedError: a list is too long.
+    """
+    for name, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, name)
+        most = MOST_NAMES if 'string' in kind else MOST_VALUES
+        if kind.startswith('sequence<') and len(value) > most:
+            raise VectorRejectedError(
+                f'too_many_{name}', f'{name} has {len(value)} elements, more than {most}')
+        if 'string' in kind:
+            for text in [value] if isinstance(value, str) else value:
+                if name not in _NAME_FIELDS:
+                    validate_text(text, name, LONGEST_LINE if name == 'text' else LONGEST_TEXT)
+                elif len(text) > LONGEST_NAME:
+                    raise TextRejectedError(
+                        'bad_label', f'{name} has {shown(text)} of {len(text)} characters, more '
+                        f'than {LONGEST_NAME}')
+        elif '/' in kind:
+            for inner in value if kind.startswith('sequence<') else (value,):
+                validate_message(inner)
 
 
 def validate_region(region: Region) -> None:
@@ -191,15 +291,13 @@ class ExpectedInput:
             LabelRejectedError: a bad name, a name both present and absent, or too many labels.
             VectorRejectedError: the model cannot take its features.
         """
+        # Known names were validated when they came.
         nothing_new = not annotation.absent and self.known.keys() >= {*annotation.labels}
-        if not nothing_new:
-            annotation = self._with_valid_names(annotation)
+        valid = annotation if nothing_new else self._with_valid_names(annotation)
         features = annotation.matched_features
         validate_vector(features, annotation.extractor, self.width, self.extractor, self.limits,
                         features is self._finite)
-        introduced = () if nothing_new else tuple(
-            name for name in dict.fromkeys(annotation.named) if name not in self.known)
-        self.known.update(dict.fromkeys(introduced))
+        annotation, introduced = valid, () if nothing_new else self._introduce(valid)
         self.version += bool(introduced)
         if annotation.request is not None:
             annotation = annotation._replace(request=annotation.request.answered(
@@ -208,8 +306,20 @@ class ExpectedInput:
         self.extractor = self.extractor or annotation.extractor
         return annotation
 
+    def accept_names(self, annotation: Annotation) -> Annotation:
+        """Return an annotation with its label names in their normal form; see above."""
+        if annotation.absent or not self.known.keys() >= {*annotation.labels}:
+            annotation = self._with_valid_names(annotation)
+            self._introduce(annotation)
+        return annotation
+
+    def _introduce(self, annotation: Annotation) -> tuple[str, ...]:
+        """Take note of new names and return them."""
+        new = tuple(name for name in dict.fromkeys(annotation.named) if name not in self.known)
+        self.known.update(dict.fromkeys(new))
+        return new
+
     def _with_valid_names(self, annotation: Annotation) -> Annotation:
-        # Known names were validated when they came.
         allowed = self.limits.max_labels
         if (named := len({*annotation.labels, *annotation.absent})) > allowed:
             raise _too_many_names(named, self.limits)

@@ -7,40 +7,49 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import ExitStack
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from proemlc_ros.classifier.profiles import LearnerFactory
-from proemlc_ros.cli.arguments import check_folder_of, real
 from proemlc_ros.cli.options import (
     add_bag_arguments,
     add_model_arguments,
     bag_set,
+    check_folder_of,
     check_no_settings,
     load_model,
     model_settings,
     parse_settings,
+    real,
 )
-from proemlc_ros.cli.terminal import ProgressBar, show, sparkline, text_table
+from proemlc_ros.cli.terminal import ProgressBar, show, show_notes, sparkline, text_table
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.selection.search import SIZES
 from proemlc_ros.errors import BagError, ParameterError
-from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
-from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
-from proemlc_ros.evaluation.results import (
+from proemlc_ros.evaluation.annotation_stream import causes_of
+from proemlc_ros.evaluation.bag_steps import BagSet
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.evaluation.report import (
     METRICS,
     EvaluationResult,
     PredictionFile,
+    comparison_table,
+    label_table,
+    results_page,
+    today,
+    warning,
     write_csv,
     write_json,
 )
-from proemlc_ros.evaluation.results_page import comparison_table, label_table, results_page
-from proemlc_ros.evaluation.taught_samples import common_settings
+from proemlc_ros.evaluation.taught_samples import (
+    common_settings,
+    open_journal,
+    pictures_by_time,
+)
+from proemlc_ros.evaluation.training import CollectedSamples
 
 # Not 1 (an error) and not 2 (wrong arguments): the evaluation ran, and a limit was not met.
-LIMIT_NOT_MET = 3
+_LIMIT_NOT_MET = 3
 
 
 class _Run(NamedTuple):
@@ -49,10 +58,12 @@ class _Run(NamedTuple):
     name: str
     model: ProEMLC
     factory: LearnerFactory | None = None
+    learnt: frozenset[bytes] = frozenset()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.set_defaults(run=_run_evaluate)
     parser.description = (
         'Plays bags (rosbag2 folders, .db3 or .mcap files, journals) and tables (.csv, .arff, '
         '.npz) to a model with the '
@@ -76,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     outputs.add_argument('--predictions', type=Path, metavar='FILE',
                          help='write the prediction for every feature vector as CSV')
     outputs.add_argument('--fail-above', action='append', default=[], metavar='METRIC=VALUE',
-                         help=f'end with code {LIMIT_NOT_MET} if a metric is above, such as '
+                         help=f'end with code {_LIMIT_NOT_MET} if a metric is above, such as '
                               'hamming=0.1; may be repeated')
     outputs.add_argument('--fail-below', action='append', default=[], metavar='METRIC=VALUE',
                          help='likewise if a metric is below, such as f1=0.8')
@@ -84,26 +95,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bag_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def _run_evaluate(args: argparse.Namespace) -> int:
     """Evaluate and return the exit code."""
     check_folder_of(args.json, args.csv, args.html, args.predictions)
     above, below = _limits(args.fail_above), _limits(args.fail_below)
     bags = bag_set(args, args.bags, parallel=True)
     own, notes = common_settings(args.bags) if args.model is None else ({}, [])
-    for note in notes:
-        show(f'note: {note}')
+    show_notes(notes)
     models = [_first_model(args, own),
               *(_compared_model(text, args, own) for text in args.compare)]
     results = []
     # Counting opens every bag once more: only where a bar is shown.
     total = bags.count_messages() if sys.stderr.isatty() else 0
-    for number, (name, model, factory) in enumerate(models):
+    for number, (name, model, factory, learnt) in enumerate(models):
         with ProgressBar(total, name) as bar, ExitStack() as stack:
             write = None
             if args.predictions and number == 0:
                 write = stack.enter_context(PredictionFile(args.predictions)).write
             learning = not args.frozen and not args.train
-            evaluation = PrequentialEvaluation(model, learning, bags.rules, write, factory)
+            evaluation = PrequentialEvaluation(model, learning, bags.rules, write, factory,
+                                               learnt)
             results.append(evaluate_bags(bags, evaluation, name, bar.advance))
     _show(results)
     _write(args, results)
@@ -122,7 +133,7 @@ def _first_model(args: argparse.Namespace, own: dict[str, Any]) -> _Run:
             'settings of the journal' if own else 'default')
         return _untaught(name, {**own, **settings})
     check_no_settings(settings)
-    return _Run(args.model.name, load_model(args.model))
+    return _saved(args.model)
 
 
 def _trained_model(args: argparse.Namespace, settings: dict[str, Any]) -> _Run:
@@ -132,18 +143,27 @@ def _trained_model(args: argparse.Namespace, settings: dict[str, Any]) -> _Run:
     samples = CollectedSamples.of(bag_set(args, args.train))
     names = ', '.join(path.name for path in args.train)
     if args.select:
-        return _Run(f'selected on {names}', samples.model(settings, SIZES[-1]))
+        return _Run(f'selected on {names}', samples.model(settings, SIZES[-1]),
+                    learnt=samples.digests())
     factory = LearnerFactory(settings)
     model = factory.fitted(factory(), samples.extractor)
     model.learn(**samples.arguments())
     model.calibrate(**samples.arguments())
-    return _Run(f'trained on {names}', model)
+    return _Run(f'trained on {names}', model, learnt=samples.digests())
 
 
 def _compared_model(text: str, args: argparse.Namespace, own: dict[str, Any]) -> _Run:
     if '=' not in text or Path(text).exists():
-        return _Run(Path(text).name, load_model(text))
+        return _saved(Path(text))
     return _untaught(text, {**own, **model_settings(args), **parse_settings(text)})
+
+
+def _saved(path: Path) -> _Run:
+    """Return a run of a saved model; the journal beside it tells what it has learnt."""
+    model, learnt = load_model(path), frozenset[bytes]()
+    if model.samples and open_journal(path.parent) is not None:
+        learnt = CollectedSamples.of(BagSet([path.parent])).digests()
+    return _Run(path.name, model, learnt=learnt)
 
 
 def _untaught(name: str, settings: dict[str, Any]) -> _Run:
@@ -163,7 +183,7 @@ def _limits(texts: list[str]) -> dict[str, float]:
         if name not in METRICS:
             raise ParameterError(f'unknown metric {name!r}; choose from {", ".join(METRICS)}')
         try:
-            limits[name] = real(value)
+            limits[name] = real()(value)
         except argparse.ArgumentTypeError:
             raise ParameterError(f'{text!r} is not METRIC=VALUE') from None
     return limits
@@ -172,15 +192,14 @@ def _limits(texts: list[str]) -> dict[str, float]:
 def _show(results: list[EvaluationResult]) -> None:
     show(text_table(*comparison_table(results)))
     for result in results:
+        if result.learnt_before:
+            show(f'\nWARNING: {warning(result)}')
         losses = [point.loss for point in result.curve]
         show(f'\n{result.name}: Hamming loss over the stream, highest '
              f'{max(losses, default=0.0):.3f}')
         show(f'  {sparkline(losses)}')
         show(text_table(*label_table(result)))
-        for note in result.notes:
-            show(f'note: {note}')
-        for cause, count in sorted(result.rejects.items()):
-            show(f'rejected {count}: {cause}')
+        show_notes(result.notes, result.rejects)
 
 
 def _write(args: argparse.Namespace, results: list[EvaluationResult]) -> None:
@@ -190,17 +209,17 @@ def _write(args: argparse.Namespace, results: list[EvaluationResult]) -> None:
     if args.csv:
         write_csv(args.csv, results)
     if args.html:
-        note = datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC')
-        results_page(results, [Path(bag).name for bag in bags], note).write(args.html)
+        times = {one.time for result in results for one in result.mistakes}
+        results_page(results, [Path(bag).name for bag in bags], today(),
+                     pictures_by_time(args.bags, times)).write(args.html)
 
 
 def _check_compared(results: list[EvaluationResult]) -> None:
     # A table of dashes and exit code 0 would pass for a success, in CI above all.
     for result in results:
         if result.rejects and not result.samples:
-            causes = ', '.join(f'{count} {cause}' for cause, count in result.rejects.items())
             raise BagError(f'{result.name}: nothing could be compared, all annotations were '
-                           f'rejected ({causes})')
+                           f'rejected ({causes_of(result.rejects)})')
 
 
 def _exit_code(results: list[EvaluationResult], above: dict[str, float],
@@ -214,4 +233,7 @@ def _exit_code(results: list[EvaluationResult], above: dict[str, float],
                     failed = True
                     shown = 'not measured' if value is None else f'{value:.4f}'
                     show(f'FAILED {result.name}: {name} is {shown}, {word} {limit:g}')
-    return LIMIT_NOT_MET if failed else 0
+    return _LIMIT_NOT_MET if failed else 0
+
+
+COMMANDS = {'evaluate': _add_evaluate}

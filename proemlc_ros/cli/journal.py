@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
@@ -13,28 +14,35 @@ from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.cli.options import add_action
 from proemlc_ros.cli.terminal import counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
-from proemlc_ros.journal.attachments import position_of
-from proemlc_ros.journal.backup import back_up
-from proemlc_ros.journal.check import check_directory, journal_of, model_directory_of
+from proemlc_ros.journal.check import (
+    DirectoryReport,
+    back_up,
+    check_directory,
+    journal_of,
+    model_directory_of,
+)
 from proemlc_ros.journal.entries import numbers_in_words
-from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.journal import JOURNAL, Journal, position_of
 from proemlc_ros.records import Event, EventKind
 
-_DIRECTORY = ('DIRECTORY', 'model directory of a classifier, such as ~/.ros/proemlc/proemlc; '
-              'check and repair also take the folder of a journal')
+_DIRECTORY = ('model directory of a classifier, such as ~/.ros/proemlc/proemlc, or the folder of '
+              'proemlc teach; check and repair also take the folder of a journal')
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_journal(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = ('Checks, repairs, backs up and compacts the journal of a classifier. '
                           'check and backup may run while the classifier does.')
     actions = parser.add_subparsers(dest='action', metavar='ACTION', required=True)
-    _add(actions, 'check', _check, 'prove every entry; exit code 1 where something is damaged')
+    check = _add(actions, 'check', _check,
+                 'prove every entry; exit code 1 where something is damaged')
+    check.add_argument('--json', action='store_true', help='print the result as JSON')
     _add(actions, 'repair', _repair,
-         'do what the classifier does when it starts: keep what proves itself')
+         'recover as the classifier does at start: keep intact entries')
     backup = _add(actions, 'backup', _backup, 'copy journal, snapshots and model files')
     backup.add_argument('target', type=Path, metavar='TARGET', help='new folder for the copy')
     _add(actions, 'compact', _compact,
@@ -43,19 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add(actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str,
          action: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-    command = actions.add_parser(name, help=text, description=text)
-    command.add_argument('directory', type=Path, metavar=_DIRECTORY[0], help=_DIRECTORY[1])
-    command.set_defaults(act=action)
+    command = add_action(actions, name, action, text)
+    command.add_argument('directory', type=_model_directory, metavar='DIRECTORY', help=_DIRECTORY)
     return command
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked for and return the exit code."""
-    return int(args.act(args))
+def _model_directory(text: str) -> Path:
+    """Return the model directory that a path names: itself, or that of `proemlc teach`."""
+    path = Path(text)
+    return path / 'model' if (path / 'model' / JOURNAL).is_dir() else path
 
 
 def _check(args: argparse.Namespace) -> int:
     report = check_directory(args.directory)
+    if args.json:
+        return _check_as_json(report)
     proven = sum(file.proven for file in report.files)
     unprovable = sum(file.unprovable for file in report.files)
     show(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
@@ -73,6 +83,16 @@ def _check(args: argparse.Namespace) -> int:
         show("'proemlc journal repair' keeps what proves itself, as the classifier does when it "
              'starts')
     return 1 if problems else 0
+
+
+def _check_as_json(report: DirectoryReport) -> int:
+    problems = list(report.problems)
+    show(json.dumps({
+        'last': report.last, 'proven': sum(file.proven for file in report.files),
+        'unprovable': sum(file.unprovable for file in report.files),
+        'files': [file.name for file in report.files], 'snapshots': report.snapshots,
+        'missing': [[gap.start, gap.stop - 1] for gap in report.gaps], 'problems': problems}))
+    return 1 if problems or report.gaps else 0
 
 
 def _repair(args: argparse.Namespace) -> int:
@@ -133,3 +153,6 @@ def _resumed(directory: ModelDirectory, journal: Journal) -> DurableModel:
     for note in resume(durable).notes:
         show(note)
     return durable
+
+
+COMMANDS = {'journal': _add_journal}

@@ -10,11 +10,12 @@ import shlex
 import sys
 from pathlib import Path
 
-from proemlc_ros.cli.arguments import at_least_one, seed
-from proemlc_ros.cli.tables import add_label_columns
+from proemlc_ros.cli.inputs import add_label_columns
+from proemlc_ros.cli.options import whole
 from proemlc_ros.cli.terminal import ProgressBar, show
 from proemlc_ros.errors import DataSetError, ParameterError
 from proemlc_ros.experiments.baselines import BASELINES, baseline_class
+from proemlc_ros.experiments.datasets import Source, fetch_missing, own_source
 from proemlc_ros.experiments.experiment import (
     OURS,
     OURS_BY_DEFAULT,
@@ -22,22 +23,21 @@ from proemlc_ros.experiments.experiment import (
     ExperimentPlan,
     run_plan,
 )
-from proemlc_ros.experiments.figures import check_matplotlib
 from proemlc_ros.experiments.page import PageOptions, write_results
-from proemlc_ros.experiments.published import PATTERNS
-from proemlc_ros.experiments.sources import Source, fetch_missing, own_source
+from proemlc_ros.experiments.paper import PATTERNS
 
 _QUICK_METHODS = ('PCT', 'ML-kNN', 'ELM')
 _OUR_METHODS = (OURS, OURS_BY_DEFAULT, PAPER)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_paper(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.set_defaults(run=_run_paper)
     parser.description = (
         "Runs the protocol of the method's paper (labels introduced group by group, learnt one "
         'sample at a time, cross-validated) and writes its tables and figures with our learner '
-        "and the paper's baselines. An interrupted run is resumed. Needs Matplotlib and, for the "
-        "baselines, scikit-learn: pip install 'proemlc_ros[experiments]'.")
+        "and the paper's baselines. An interrupted run is resumed. The "
+        "baselines need scikit-learn: pip install 'proemlc_ros[experiments]'.")
     parser.add_argument('files', nargs='*', type=Path, metavar='FILE',
                         help="your own data sets (.csv or .arff) instead of the paper's")
     _add_data(parser.add_argument_group('data'))
@@ -75,23 +75,22 @@ def _add_runs(runs: argparse._ArgumentGroup) -> None:
     runs.add_argument('--methods', default='all', metavar='NAMES',
                       help='"all", "ours" (no baselines), or baselines to run beside ours, '
                            f'separated by commas: {", ".join(BASELINES)} (default: %(default)s)')
-    runs.add_argument('--folds', type=at_least_one, default=10, metavar='N',
+    runs.add_argument('--folds', type=whole(1), default=10, metavar='N',
                       help='folds of the cross-validation (default: %(default)s)')
-    runs.add_argument('--baseline-folds', '--rival-folds', type=at_least_one, metavar='N',
+    runs.add_argument('--baseline-folds', '--rival-folds', type=whole(1), metavar='N',
                       help='run baselines on the first N folds only (default: all)')
-    runs.add_argument('--chunk', type=at_least_one, default=1, metavar='N',
+    runs.add_argument('--chunk', type=whole(1), default=1, metavar='N',
                       help='samples per update (default: %(default)s)')
-    runs.add_argument('--seed', type=seed, default=0, metavar='N',
+    runs.add_argument('--seed', type=whole(0), default=0, metavar='N',
                       help='seed of folds, streams and methods (default: %(default)s)')
-    runs.add_argument('--jobs', type=at_least_one, default=1, metavar='N',
+    runs.add_argument('--jobs', type=whole(1), default=1, metavar='N',
                       help='processes (default: %(default)s)')
     runs.add_argument('--quick', action='store_true',
                       help='part of the data, two folds, small networks: under a minute')
 
 
-def run(args: argparse.Namespace) -> int:
+def _run_paper(args: argparse.Namespace) -> int:
     """Run the experiments; return the exit code, 1 where a run failed."""
-    check_matplotlib()  # says what is missing now, not after hours
     plan = _plan(args)
     sets = [source.load(plan.quick) for source in plan.sources]
     tasks = len(plan.tasks())
@@ -157,3 +156,6 @@ def _methods(text: str, quick: bool) -> tuple[str, ...]:
 def _default_folder() -> Path:
     found = os.environ.get('PROEMLC_DATA')
     return Path(found) / 'datasets' if found else Path('../shared/datasets')
+
+
+COMMANDS = {'paper': _add_paper}

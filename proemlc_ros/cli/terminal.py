@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from proemlc_ros.operator.terminal.text import columns_of, printable
 
+_Item = TypeVar('_Item')
 _BLOCKS = ' ▁▂▃▄▅▆▇█'
 _BAR_WIDTH = 30
 # Seconds between two drawings of a bar.
@@ -37,6 +38,14 @@ def show(text: str = '', stream: TextIO | None = None) -> None:
         stream: Where to print; None: standard output.
     """
     print('\n'.join(map(printable, text.split('\n'))), file=stream or sys.stdout)
+
+
+def show_notes(notes: Iterable[str], rejects: Mapping[str, int] | None = None) -> None:
+    """Print what a user should know of the input, and how much of it was rejected, by cause."""
+    for note in notes:
+        show(f'note: {note}')
+    for cause, count in sorted((rejects or {}).items()):
+        show(f'rejected {count}: {cause}')
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -85,7 +94,6 @@ class ProgressBar(AbstractContextManager['ProgressBar']):
         shown: Whether to show it; None: where the stream is a terminal.
         stream: Where to draw it; None: standard error.
         interval: Seconds between two drawings.
-
     """
 
     def __init__(self, total: int, what: str, shown: bool | None = None,
@@ -111,6 +119,12 @@ class ProgressBar(AbstractContextManager['ProgressBar']):
             self._drawn = now
             self._stream.write(f'\r{self._line(now - self._start)}\x1b[K')
             self._stream.flush()
+
+    def over(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        """Yield items, a step each."""
+        for item in items:
+            yield item
+            self.advance()
 
     def _line(self, seconds: float) -> str:
         rate = self._done / seconds if seconds > 0 else 0.0

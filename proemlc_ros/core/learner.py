@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The learner behind ProEMLC: a fixed hidden layer, the recursion, labels and decision."""
+"""The learner behind ProEMLC: a hidden layer, the recursion, labels and decision."""
 
 from __future__ import annotations
 
@@ -9,25 +9,57 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from proemlc_ros.core.compiled import Array
 from proemlc_ros.core.deciding.calibration import Targets
-from proemlc_ros.core.deciding.decider import Decider
+from proemlc_ros.core.deciding.decider import Decider, KeptSample, Reservoir
 from proemlc_ros.core.deciding.decision import Decision
-from proemlc_ros.core.deciding.reservoir import KeptSample, Reservoir
-from proemlc_ros.core.label_tokens import LabelTokens
-from proemlc_ros.core.labels import LabelColumns
+from proemlc_ros.core.label_groups import GroupStep, LabelGroups, Mask
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer.hidden import HiddenLayer
-from proemlc_ros.core.learning.cached_sample import CachedSample
-from proemlc_ros.core.learning.unlearning import SampleFilter, labelled
 from proemlc_ros.core.options import Options
+from proemlc_ros.core.ridge import RecursiveRidge, make_ridge
 from proemlc_ros.core.rows import Rows, checksum_of_vector
-from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.core.solving.blas import Array
-from proemlc_ros.core.solving.forgetting import make_ridge
-from proemlc_ros.core.solving.label_groups import GroupStep, LabelGroups, Mask
-from proemlc_ros.core.solving.recursive import RecursiveRidge
+from proemlc_ros.core.sample_filter import LabelTokens, SampleFilter, labelled
 
 if TYPE_CHECKING:
     from proemlc_ros.core.prediction import PrequentialRecorder
+
+
+class CachedSample:
+    """Hidden row, gain and outputs of one sample; a prediction and the learning after it share it.
+
+    Args:
+        content: bytes of the sample, by which it is found again.
+        hidden: its hidden row.
+    """
+
+    __slots__ = ('_gain', '_outputs', 'content', 'hidden')
+
+    def __init__(self, content: bytes, hidden: Array) -> None:
+        self.content = content
+        self.hidden = hidden
+        self._gain: tuple[Array, float] | None = None
+        self._outputs: Array | None = None
+
+    def gain(self, ridge: RecursiveRidge) -> tuple[Array, float]:
+        """Return M h and the leverage hMh."""
+        if self._gain is None:
+            self._gain = ridge.gain(self.hidden)
+        return self._gain
+
+    def outputs(self, ridge: RecursiveRidge) -> Array:
+        """Return the outputs, unnamed label first."""
+        if self._outputs is None:
+            self._outputs = ridge.outputs(self.hidden)
+        return self._outputs
+
+    def forget(self) -> None:
+        """Drop gain and outputs before the weights change; the hidden row stays valid."""
+        self._gain = self._outputs = None
+
+    def forget_outputs(self) -> None:
+        """Drop the outputs when their number changes."""
+        self._outputs = None
 
 
 class LearnerState(NamedTuple):
@@ -58,7 +90,7 @@ class Learner:
 
     Args:
         options: settings.
-        layer: hidden layer; it never changes.
+        layer: hidden layer; a growing one is replaced by one with one more neuron.
         labels: names known from the start.
     """
 
@@ -127,7 +159,7 @@ class Learner:
             self.ridge.update(gain, leverage, residual)
         else:
             self.groups.learn(self.ridge, (gain, leverage), steps, residual,
-                              known_targets(annotation, targets), checksum)
+                              _known_targets(annotation, targets), checksum)
         if self.reservoir.accepts(checksum, self.samples):
             said = targets[1:].astype(np.int8)
             if not self.reservoir.add_again(checksum, said, annotation.complete):
@@ -250,6 +282,17 @@ class Learner:
         """|neurons|^2 of a learnt sample on average; 0: it does not tell anything."""
         return self.mass / self.samples if self.layer.radial and self.samples else 0.0
 
+    @property
+    def matrices(self) -> int:
+        """How many matrices it needs: 1, and more where partial annotations inform labels."""
+        return 1 if self.groups is None else 1 + len(self.groups)
+
+    @property
+    def approximate_labels(self) -> tuple[str, ...]:
+        """Labels that have no matrix of their own, though partial annotations ask for one."""
+        columns = [] if self.groups is None else self.groups.approximate(len(self.labels) + 1)
+        return tuple(self.labels.names[column - 1] for column in columns)
+
     def forget_cached(self) -> None:
         """Drop the cached sample, since the weights have changed."""
         self._cached = None
@@ -277,7 +320,7 @@ class Learner:
         self.forget_cached()
 
     def copy(self) -> Learner:
-        """Return an independent copy; the layer, which never changes, is shared."""
+        """Return an independent copy; the layer, which itself never changes, is shared."""
         twin = Learner(self.options, self.layer)
         twin.restore(self.state())
         return twin
@@ -291,6 +334,6 @@ class Learner:
                 + self.buffer.nbytes + self.reservoir.memory_bytes)
 
 
-def known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:
+def _known_targets(annotation: SampleLabels, targets: Array) -> Mask | None:
     """Return which outputs a sample informs; None: all."""
     return None if annotation.complete else targets != 0.0

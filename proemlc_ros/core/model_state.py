@@ -4,24 +4,46 @@
 
 from __future__ import annotations
 
-from proemlc_ros.core.labels import LabelColumns
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer import make_layer
-from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
-from proemlc_ros.core.layer.warmup import WarmUp
-from proemlc_ros.core.learner import Learner
-from proemlc_ros.core.learning.cached_sample import CachedSample
-from proemlc_ros.core.learning.in_order import learn_pseudo_inverse, learn_rows
-from proemlc_ros.core.learning.rebuild import Rebuild, can_wait
-from proemlc_ros.core.learning.unlearning import calibrate, unlearn_rows
+from proemlc_ros.core.layer.hidden import HiddenLayer
+from proemlc_ros.core.learner import CachedSample, Learner
+from proemlc_ros.core.learning import calibrate, learn_pseudo_inverse, learn_rows, unlearn_rows
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
-from proemlc_ros.core.rows import Rows, is_sparse
-from proemlc_ros.core.samples import SampleLabels
-from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError
+from proemlc_ros.core.rows import Rows
+from proemlc_ros.core.warmup import KeptRows, WarmUp, grow, learnt_again
+from proemlc_ros.errors import (
+    InitialBlockError,
+    NeverLearntError,
+    NotReadyError,
+    ProEMLCError,
+)
+
+# Factors that prequential losses choose among: samples count all alike, the last 500, or 100.
+_FACTORS = 1.0, 0.998, 0.99
+# Weight of the losses before, with each sample; what a loss must be of that of the model used, to
+# take its place; samples before that.
+_FADING, _CLEARLY, _EARLY = 0.98, 0.97, 40
+
+
+class _RemadeLearner(NamedTuple):
+    """A learner that was made again, and what ModelState has to know of it."""
+
+    learner: Learner | None
+    warmup: WarmUp | None
+    complete_at: int
+    kept: KeptRows | None
 
 
 class ModelState:
-    """Makes the learner when the first samples come, and again while the layer is provisional.
+    """Makes the learner when the first samples come, and again while the layer grows.
 
     Every change is complete or, when an error is raised, has not happened.
 
@@ -34,35 +56,25 @@ class ModelState:
         self.options = options
         self.width = options.width
         self.first_labels = labels
-        self._learner: Learner | None = None
-        self._rebuild: Rebuild | None = None
+        self.learner: Learner | None = None
+        # Samples with which the layer was complete; 0: it is not, or was never to grow.
+        self.complete_at = 0
+        self._kept: KeptRows | None = None
+        # A layer that an earlier version has drawn does not grow; it is made again.
+        self.grows = True
         self.warmup: WarmUp | None = (
             WarmUp(options.warmup_samples) if options.needs_samples else None)
 
-    @property
-    def learner(self) -> Learner | None:
-        """The learner, with all samples learnt; None before the first one."""
-        if self._rebuild is not None:
-            self.learner = self._rebuild.finish()
-        return self._learner
-
-    @learner.setter
-    def learner(self, learner: Learner | None) -> None:
-        self._learner, self._rebuild = learner, None
-
-    @property
-    def ready(self) -> Learner | None:
-        """The learner, if its layer is fixed and no work is left to do."""
-        return self._learner if self.warmup is None and self._rebuild is None else None
-
-    @property
-    def known(self) -> LabelColumns:
-        """The known names; unlike labels, while samples still wait to be learnt."""
-        return self.first_labels if self._learner is None else self._learner.labels
+    @classmethod
+    def with_learner(cls, learner: Learner) -> ModelState:
+        """Return the state of a model whose layer is fixed."""
+        state = cls(learner.options, LabelColumns())
+        state.learner, state.width, state.warmup = learner, learner.layer.width, None
+        return state
 
     @property
     def fixed(self) -> Learner | None:
-        """The learner, once its layer is fixed."""
+        """The learner, if its layer is fixed."""
         return self.learner if self.warmup is None else None
 
     @property
@@ -72,17 +84,22 @@ class ModelState:
 
     def learn(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Learn samples in order."""
-        if self.options.ridge == 0.0 and self._learner is None:
-            raise InitialBlockError('with ridge=0 the model needs an initial block; '
-                                    'call learn_initial() first, or choose a ridge above 0')
-        if self._put_off(rows, annotations):
-            return
-        if self.warmup is not None:
-            self._learn_warming_up(self.warmup, rows, annotations)
+        self.check_begun()
+        more = self.kept_after(rows, annotations)
+        if more is not None:
+            self.adopt(self.made_again(more))
+        elif self.warmup is not None:
+            self._learn_growing(self.warmup, rows, annotations[0])
         elif self.learner is not None:
             learn_rows(self.learner, rows, annotations)
         else:
             self._start(make_layer(self.options, rows.shape[1], None), rows, annotations)
+
+    def check_begun(self) -> None:
+        """Check that a model without ridge has had its initial block."""
+        if self.options.ridge == 0.0 and self.learner is None:
+            raise InitialBlockError('with ridge=0 the model needs an initial block; '
+                                    'call learn_initial() first, or choose a ridge above 0')
 
     def learn_initial(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Learn the first samples of all; they fix the layer."""
@@ -99,8 +116,7 @@ class ModelState:
             self.learner, self.width = learner, rows.shape[1]
         self.warmup = None
 
-    def test_then_train(self, rows: Rows, annotations: list[SampleLabels],
-                        hidden: HiddenRows | None = None) -> PrequentialResult:
+    def test_then_train(self, rows: Rows, annotations: list[SampleLabels]) -> PrequentialResult:
         """Learn samples and return the prediction for each from just before it was learnt."""
         recorder = PrequentialRecorder()
         # One by one while the layer may change; on a copy, since an error must change nothing.
@@ -110,8 +126,7 @@ class ModelState:
             state._test_then_train_one(recorder, rows[start:start + 1], annotations[start])
             start += 1
         if start < rows.shape[0] and state.learner is not None:
-            learn_rows(state.learner, rows[start:], annotations[start:], recorder,
-                       None if start else hidden)
+            learn_rows(state.learner, rows[start:], annotations[start:], recorder)
         self.__dict__.update(state.__dict__)
         return recorder.result(len(self.labels))
 
@@ -139,7 +154,7 @@ class ModelState:
                 raise NeverLearntError(f'sample {place} was never learnt with these labels; '
                                        'give the values and labels it was learnt with')
             left = fewer
-        self._learn_again(left)
+        self.adopt(self.made_again(left))
 
     def calibrate(self, rows: Rows, annotations: list[SampleLabels]) -> None:
         """Learn the thresholds again from learnt samples."""
@@ -148,6 +163,11 @@ class ModelState:
                 self.labels.column(name)
         if self.learner is not None:
             calibrate(self.learner, rows, annotations)
+
+    def fit_decision(self) -> None:
+        """Fit the decision to the samples kept for it."""
+        if self.learner is not None:
+            self.learner.decider.fit_now(self.learner)
 
     def add_label(self, name: str) -> None:
         """Make a label known that no sample has shown."""
@@ -178,85 +198,92 @@ class ModelState:
             self.first_labels.remove(name)
         else:
             self.learner.remove_label(name)
+            self.grows = False  # The kept samples are known by their labels.
         self._rename_kept(name, None)
 
     def fix(self) -> None:
         """Fix a provisional layer now, with the samples that have come."""
         if self.warmup is not None and len(self.warmup):
-            self._learn_again(WarmUp(len(self.warmup), self.warmup.parts, self.warmup.annotations))
+            names, rows = self.labels.names, self.warmup.rows()
+            self._start(make_layer(self.options, rows.shape[1], rows), rows,
+                        list(self.warmup.annotations))
+            for name in names:
+                self._grow(name)
+            self.warmup, self.complete_at, self._kept = None, rows.shape[0], None
 
     # ----- warming up -----
 
-    def _learn_warming_up(self, warmup: WarmUp, rows: Rows,
-                          annotations: list[SampleLabels]) -> None:
-        more = warmup.plus(rows, annotations)
-        if self.learner is not None and more.layer_samples == warmup.layer_samples:
-            if rows.shape[0] == 1 and not is_sparse(rows):
-                self.learner.learn_one(rows[0], annotations[0])
-            else:
-                learn_rows(self.learner, rows, annotations)
-            self.warmup = more
-        else:
-            if self.learner is not None:
-                self.learner.check_rows(rows)  # A layer drawn with an outlier would accept it.
-            self._learn_again(more)
+    def kept_after(self, rows: Rows, annotations: list[SampleLabels]) -> WarmUp | None:
+        """Return the samples from which the learner has to be made again, to learn more.
 
-    def _put_off(self, rows: Rows, annotations: list[SampleLabels]) -> bool:
-        """Take a sample that a layer drawn anew is to learn, and do a part of that work.
+        None where it can learn them as it is.
 
-        Only where no sample can be rejected later; whoever asks for the learner does the rest.
+        Raises:
+            TooLargeError: a sample cannot be learnt.
         """
-        if self._learner is None or not can_wait(self._learner, rows, annotations):
-            return False
-        more = None if self.warmup is None else self.warmup.plus(rows, annotations)
-        if more is not None and self.warmup is not None and (
-                more.layer_samples != self.warmup.layer_samples):
-            if not all(annotation.complete for annotation in more.annotations):
-                return False
-            # The first few draw the layer with each sample: what was begun is no longer wanted.
-            self._rebuild = Rebuild(self.options, self.first_labels.names, more,
-                                    self._unmentioned(more, self.known.names))
-        elif self._rebuild is not None:
-            self._rebuild.add(rows[0].copy(), annotations[0])
-            learner = self._rebuild.step()
-            if learner is not None:
-                self.learner = learner
-        else:
-            return False
-        new = [name for name in annotations[0].present if name not in self.known.columns]
-        self.known.add(*new)
-        self.warmup = None if more is None or more.over else more
-        return True
+        if self.warmup is None:
+            return None
+        if self.learner is not None:
+            if self.grows and rows.shape[0] == 1 and not self.warmup.refits:
+                return None
+            self.learner.check_rows(rows)  # A layer made with an outlier would accept it.
+        return self.warmup.plus(rows, annotations)
 
-    def _learn_again(self, warmup: WarmUp) -> None:
-        """Draw the layer from the kept samples and learn all of them from the start."""
-        unmentioned = self._unmentioned(warmup, self.labels.names)
+    def made_again(self, warmup: WarmUp) -> _RemadeLearner:
+        """Return a learner that has learnt kept samples from the start."""
+        learner, complete, kept = None, 0, None
         if len(warmup):
-            rows = warmup.rows()
-            layer = make_layer(self.options, rows.shape[1], rows[:warmup.layer_samples])
-            self._start(layer, rows, list(warmup.annotations))
-        else:
-            self.learner = None
+            in_stream = self.warmup is not None and len(warmup) == len(self.warmup) + 1
+            learner, complete, kept = learnt_again(self.options, self.first_labels.names, warmup,
+                                                   in_stream)
+            # Labels that only samples taken back have mentioned stay known.
+            learner.grow(self.labels.names)
+        return _RemadeLearner(learner, None if complete else warmup, complete, kept)
+
+    def adopt(self, remade: _RemadeLearner) -> None:
+        """Go on with a learner that was made again."""
+        unmentioned = [] if remade.learner else self.labels.names
+        self.learner, self.warmup, self.complete_at, self._kept = remade
+        self.grows = True
+        if self.learner is not None:
+            self.width = self.learner.layer.width
         for name in unmentioned:
             self._grow(name)
-        self.warmup = None if warmup.over else warmup
+
+    def _learn_growing(self, warmup: WarmUp, row: Rows, annotation: SampleLabels) -> None:
+        """Learn one sample with a layer that grows; its scaling stays."""
+        learner = self.learner
+        assert learner is not None
+        more, learnt = warmup.plus(row, [annotation]), False
+        if self.options.radial:
+            if self._kept is None:
+                self._kept = KeptRows(learner, warmup.rows(), warmup.annotations)
+            learnt = grow(learner, self._kept, row, annotation)
+            if not learnt:
+                learner.check_rows(row)
+                self.adopt(self.made_again(more))
+                return
+        else:
+            learn_rows(learner, row, [annotation])
+        full = (self.options.radial and self.options.warmup is None
+                and learner.layer.neurons >= self.options.hidden_size)
+        over = full and len(more) >= more.needed or len(more) >= self.options.most_kept
+        self.warmup, self.complete_at = (None, len(more)) if over else (more, 0)
+        if over:
+            self._kept = None
+            assert learner.reservoir.samples is not None  # Follows the layer for the last time.
+            for ridge in (learner.ridge, *(group.ridge for group in learner.groups or ())):
+                ridge.stop_growing()
 
     def _start(self, layer: HiddenLayer, rows: Rows, annotations: list[SampleLabels]) -> None:
         learner = Learner(self.options, layer, self.first_labels.names)
         learn_rows(learner, rows, annotations)
         self.learner, self.width = learner, rows.shape[1]
 
-    def _unmentioned(self, warmup: WarmUp, names: list[str]) -> list[str]:
-        """Return the labels that only samples taken back have mentioned; they stay known."""
-        mentioned = {name for annotation in warmup.annotations
-                     for name in annotation.present + annotation.absent}
-        return [name for name in names
-                if name not in mentioned and name not in self.first_labels.columns]
-
     def _rename_kept(self, name: str, new_name: str | None) -> None:
         """Change a name where samples are kept to be learnt again."""
         if self.warmup is not None:
-            self.warmup = self.warmup.renamed(name, new_name)
+            self.warmup, self._kept = self.warmup.renamed(name, new_name), None
         if self.learner is not None and name in self.first_labels.columns:
             if new_name is None:
                 self.first_labels.remove(name)
@@ -268,8 +295,9 @@ class ModelState:
     def copy(self) -> ModelState:
         """Return an independent copy."""
         twin = ModelState(self.options, self.first_labels.copy())
-        twin.width, twin.warmup = self.width, self.warmup
+        twin.width, twin.warmup, twin.grows = self.width, self.warmup, self.grows
         twin.learner = None if self.learner is None else self.learner.copy()
+        twin.complete_at = self.complete_at
         return twin
 
     @property
@@ -300,3 +328,76 @@ class ModelState:
             raise NotReadyError('the hidden layer is not fixed yet; learn the first samples, '
                                 'or call learn_initial() or fix_layer()')
         return make_layer(self.options, width, None)
+
+
+class ForgettingChoice:
+    """Models that forget at different rates; the one that lately predicted best is used.
+
+    All of them learn every sample, so the cost is that of three models. The loss of a model is
+    the squared error of its probabilities for samples before they are learnt, faded by 2 % per
+    sample. One that cannot follow a change is dropped.
+
+    Args:
+        states: of the models that are not used at the time.
+        losses: faded sums of the losses, that of the model used first.
+        seen: samples that they are of.
+    """
+
+    def __init__(self, states: list[ModelState], losses: list[float] | None = None,
+                 seen: int = 0) -> None:
+        self.states = states
+        self.losses = losses or [0.0] * (1 + len(states))
+        self.seen = seen
+
+    @classmethod
+    def beside(cls, state: ModelState) -> ForgettingChoice:
+        """Return models that have learnt nothing, beside one that has not either."""
+        def forgetting(factor: float) -> ModelState:
+            options = replace(state.options, forgetting=factor)
+            if state.fixed is None:
+                return ModelState(options, state.first_labels.copy())
+            return ModelState.with_learner(
+                Learner(options, state.fixed.layer, state.labels.names))
+
+        return cls([forgetting(factor) for factor in _FACTORS
+                    if factor != state.options.forgetting])
+
+    def __iter__(self) -> Iterator[ModelState]:
+        """Iterate over the models that are not used."""
+        return iter(self.states)
+
+    def learn(self, used: ModelState, rows: Rows,
+              annotations: list[SampleLabels]) -> tuple[ModelState, PrequentialResult]:
+        """Learn samples; return the model to use from now on, and what that in use predicted."""
+        result = used.test_then_train(rows, annotations)
+        results = [result, *self.follow(lambda state: state.test_then_train(rows, annotations))]
+        targets = np.array([used.learner.targets(annotation)[1:] for annotation in annotations]
+                           if used.learner is not None else [])
+        for place, one in enumerate(results):
+            errors = np.where(targets != 0.0, (one.probabilities - (targets > 0.0)) ** 2, 0.0)
+            for loss in errors.sum(axis=1).tolist():
+                self.losses[place] = _FADING * self.losses[place] + loss
+        self.seen += len(annotations)
+        best = int(np.argmin(self.losses))
+        if self.seen < _EARLY or not self.losses[best] < _CLEARLY * self.losses[0]:
+            return used, result
+        self.losses[0], self.losses[best] = self.losses[best], self.losses[0]
+        chosen, self.states[best - 1] = self.states[best - 1], used
+        return chosen, result
+
+    def follow(self, change: Callable[[ModelState], PrequentialResult | None]
+               ) -> list[PrequentialResult]:
+        """Change the models that are not used as the one in use; those that cannot are dropped."""
+        results = []
+        for state in list(self.states):
+            try:
+                results.append(change(state))
+            except ProEMLCError:
+                place = self.states.index(state)
+                del self.states[place], self.losses[place + 1]
+        return [result for result in results if result is not None]
+
+    def copy(self) -> ForgettingChoice:
+        """Return an independent copy."""
+        return ForgettingChoice([state.copy() for state in self.states], self.losses.copy(),
+                                self.seen)

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from proemlc_ros.core.deciding.calibration import Mask
+from proemlc_ros.core.compiled import Array
+from proemlc_ros.core.deciding.calibration import Mask, known_share, known_shares
 from proemlc_ros.core.deciding.decision import explain
-from proemlc_ros.core.deciding.familiarity import known_share, known_shares
+from proemlc_ros.core.deciding.novelty import distance_of, distances_of
 from proemlc_ros.core.rows import Rows
-from proemlc_ros.core.solving.blas import Array
 
 if TYPE_CHECKING:
-    from proemlc_ros.core.learner import Learner
-    from proemlc_ros.core.learning.cached_sample import CachedSample
-    from proemlc_ros.core.learning.in_order import AppliedDecisions
-    from proemlc_ros.core.learning.learnt_block import LearntSamples
+    from proemlc_ros.core.learner import CachedSample, Learner
+    from proemlc_ros.core.learning import AppliedDecisions, LearntSamples
 
 
 class Classification(NamedTuple):
@@ -36,6 +34,13 @@ class Classification(NamedTuple):
     at_least: int  # how many of the best are predicted whatever their value: 0 or 1
     probabilities: Array = np.zeros(0, np.float32)  # one per known label; calibrated
     by_probability: bool = False
+    unknown: bool = False  # too novel for any label; scores and probabilities tell the best guess
+
+    def or_unknown(self, above: float) -> Classification:
+        """Return the same without labels where the novelty is above a value; above 1: never."""
+        if self.novelty <= above or not self.names:
+            return self
+        return self.decided([], self.threshold)._replace(unknown=True)
 
     def with_offset(self, offset: float) -> Classification:
         """Return the same decided with another threshold: higher by offset, or lower."""
@@ -68,11 +73,13 @@ class Classification(NamedTuple):
 def classify(learner: Learner, sample: CachedSample) -> Classification:
     """Return the prediction for one sample."""
     outputs = sample.outputs(learner.ridge)
-    known = known_share_of(learner, sample)
+    _, leverage = sample.gain(learner.ridge)
+    known = _known_share_of(learner, sample.hidden, leverage)
     usable = outputs[1:] + learner.labels.handicap
-    decision = learner.decision
+    decision = learner.decider.decision
     probabilities = decision.probabilities(usable, known)
-    novelty = decision.novelty_of_one(probabilities, known)
+    novelty = decision.novelty_of_one(probabilities, known,
+                                      distance_of(learner.layer, sample.hidden, leverage))
     found = Classification((), outputs[1:].copy(), novelty, tuple(learner.labels.names),
                            decision.threshold, decision.at_least,
                            probabilities.astype(np.float32), decision.by_probability)
@@ -85,33 +92,41 @@ def choose(learner: Learner, sample: CachedSample) -> tuple[str, ...]:
     decision = learner.decision
     probabilities: Array = scores
     if decision.by_probability:
-        known = known_share_of(learner, sample) if decision.needs_familiarity else None
+        known = None
+        if decision.needs_familiarity:
+            known = _known_share_of(learner, sample.hidden, sample.gain(learner.ridge)[1])
         probabilities = decision.probabilities(scores, known)
     names = learner.labels.names
     return tuple([names[column] for column in decision.columns(scores, probabilities)])
 
 
-def known_share_of(learner: Learner, sample: CachedSample) -> float:
+def _known_share_of(learner: Learner, hidden: Array, leverage: float) -> float:
     """Return how well known a sample is, from 0 to 1."""
-    _, leverage = sample.gain(learner.ridge)
-    hidden = sample.hidden
     return known_share(leverage, float(hidden.dot(hidden)), learner.layer.mass(hidden),
                        learner.options.ridge, learner.usual_mass)
 
 
-def known_of_rows(learner: Learner, hidden: Array) -> Array:
+def leverages_of(learner: Learner, hidden: Array) -> Array:
+    """Return the leverage of each hidden row."""
+    leverages: Array = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
+    return leverages
+
+
+def known_of_rows(learner: Learner, hidden: Array, leverages: Array | None = None) -> Array:
     """Return known_share_of() each hidden row."""
-    leverages = np.einsum('ij,ji->i', hidden, learner.ridge.gains(hidden))
+    leverages = leverages_of(learner, hidden) if leverages is None else leverages
     return known_shares(leverages, np.einsum('ij,ij->i', hidden, hidden),
                         learner.layer.masses(hidden), learner.options.ridge, learner.usual_mass)
 
 
 def novelty_of_rows(learner: Learner, hidden: Array) -> Array:
     """Return how new each hidden row is, from 0 to 1."""
-    known = known_of_rows(learner, hidden)
+    leverages = leverages_of(learner, hidden)
+    known = known_of_rows(learner, hidden, leverages)
     scores = learner.ridge.outputs_of_rows(hidden)[:, 1:] + learner.labels.handicap
     decision = learner.decision
-    return decision.novelty(decision.probabilities(scores, known), known)
+    return decision.novelty(decision.probabilities(scores, known), known,
+                            distances_of(learner.layer, hidden, leverages))
 
 
 def probabilities_of(learner: Learner, hidden: Array) -> Array:
@@ -199,7 +214,8 @@ class PrequentialRecorder:
             values = probabilities if decision.by_probability else scores[part]
             self._labels += _names_of(learner.labels.names, chosen, values)
             self._probabilities.append(probabilities)
-            novelty[part] = decision.novelty(probabilities, known[part])
+            novelty[part] = decision.novelty(probabilities, known[part],
+                                             learnt.distances[part])
         self._outputs.append(learnt.scores)
         self._novelty.append(novelty)
 

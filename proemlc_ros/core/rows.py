@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.compiled import Array
 from proemlc_ros.errors import (
     EmptyInputError,
     InputError,

@@ -17,17 +17,17 @@ from typing import Any, TextIO
 from proemlc_ros.demo.curriculum import Curriculum
 from proemlc_ros.demo.processes import Processes
 from proemlc_ros.demo.report import BatchComparison, compare_with_batch, write_report
-from proemlc_ros.demo.run_log import read_run
+from proemlc_ros.demo.run_log import RunLog
 from proemlc_ros.errors import DemoError
 
 REPORT_FILE = 'report.html'
 MODEL_FOLDER = 'model'
 MODEL_FILE = 'table_top.npz'
-PARAMETER_FILE = Path('config', 'demo.yaml')
+_PARAMETER_FILE = Path('config', 'demo.yaml')
 # Characters of the progress bar.
-BAR = 24
+_BAR = 24
 # Seconds between lines where the output is a file, in which no line can be redrawn.
-QUIET_PERIOD = 5.0
+_QUIET_PERIOD = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ class DemoOptions:
     hand_made: bool = False
     namespace: str = field(default_factory=lambda: f'/proemlc_demo_{secrets.token_hex(3)}')
 
+    @property
+    def remappings(self) -> tuple[str, ...]:
+        """Into a namespace of its own, so that no robot in the domain is heard or taught."""
+        return f'__ns:={self.namespace}', '/diagnostics:=diagnostics'
+
 
 def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
     """Run the whole chain to the end of the curriculum, and write the report.
@@ -61,18 +66,17 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
     """
     options.folder.mkdir(parents=True, exist_ok=True)
     (options.folder / MODEL_FOLDER).mkdir(exist_ok=True)
-    with Processes(options.folder) as processes:
-        start_nodes(options, processes)
+    with Processes(options.folder, remappings=options.remappings) as processes:
+        _start_demo(options, processes)
         if options.dashboard:
             # At once: somebody may watch the lessons, and teach, long before the exam.
             display.line(f'Dashboard: http://127.0.0.1:{options.port}/  (Ctrl-C ends it)')
         for line in processes.lines('demo_operator'):
             if line.startswith('{'):
                 display.progress(json.loads(line))
-        run = read_run(options.folder)
-        model_file = options.folder / MODEL_FOLDER / MODEL_FILE
-        comparison = compare_with_batch(options.curriculum, run, model_file)
-        write_report(options.folder / REPORT_FILE, options.curriculum, run, comparison)
+        run = RunLog.read(options.folder, options.curriculum)
+        comparison = compare_with_batch(run, options.folder / MODEL_FOLDER / MODEL_FILE)
+        write_report(options.folder / REPORT_FILE, run, comparison)
         if options.dashboard:
             display.line(f'The exam is over; go on at http://127.0.0.1:{options.port}/ until '
                          'Ctrl-C.')
@@ -86,36 +90,54 @@ def run_demo(options: DemoOptions, display: ProgressDisplay) -> BatchComparison:
     return comparison
 
 
-def start_nodes(options: DemoOptions, processes: Processes) -> None:
-    """Start camera, feature node, classifier node and operator."""
-    # A namespace of its own, another one each time: a robot or a second demonstration in the same
-    # domain is neither heard nor taught.
-    own = ['--ros-args', '-r', f'__ns:={options.namespace}', '-r', '/diagnostics:=diagnostics']
-    parameters = [*own, '--params-file', parameter_file()]
-    stream = [
-        *own, '-p', f'seed:={options.curriculum.seed}', '-p', f'rate:={options.rate}',
-        '-p', f'lesson_pictures:={options.curriculum.phase_pictures}',
-        '-p', f'exam_pictures:={options.curriculum.exam_pictures}',
-        '-p', f'start:={time.time_ns()}']
-    model_folder = options.folder / MODEL_FOLDER
-    processes.start('demo_camera', *stream, '-p', f'endless:={str(options.dashboard).lower()}')
-    hand_made = ['-p', 'camera.extractor:=colour_histogram', '-p', 'camera.colour_bins:=16'] if (
-        options.hand_made) else []
-    processes.start('feature_node', *parameters, *hand_made)
-    processes.start('classifier_node', *parameters, '-p', f'model_directory:={model_folder}')
-    processes.start('demo_operator', *stream, '-p', f'output:={options.folder}', piped=True)
-    if options.dashboard:
-        processes.start('dashboard_node', *own, '-p', f'port:={options.port}')
+def _start_demo(options: DemoOptions, processes: Processes) -> None:
+    """Start the nodes of `proemlc teach` with the simulated camera, and the scripted operator."""
+    curriculum = options.curriculum
+    start_nodes(
+        processes, _parameter_file(), _parameter_file(), options.folder / MODEL_FOLDER,
+        source={'source': 'table', 'seed': curriculum.seed, 'rate': min(options.rate, 100.0)},
+        features={'camera.extractor': 'colour_histogram', 'camera.colour_bins': 16}
+        if options.hand_made else {},
+        page={'port': options.port} if options.dashboard else None)
+    processes.start(
+        'demo_operator', piped=True, seed=curriculum.seed, output=options.folder,
+        model_file=MODEL_FILE, lesson_pictures=curriculum.phase_pictures,
+        exam_pictures=curriculum.exam_pictures)
 
 
-def parameter_file() -> Path:
+def start_nodes(
+    processes: Processes, feature_file: Path, classifier_file: Path, model: Path, *,
+    source: Mapping[str, Any] | None, features: Mapping[str, Any],
+    page: Mapping[str, Any] | None,
+) -> None:
+    """Start what a person teaches with: source of pictures, features, classifier and page.
+
+    Args:
+        processes: to start them in.
+        feature_file: parameter file of the feature node.
+        classifier_file: parameter file of the classifier.
+        model: model directory.
+        source: parameters of the source node; None: the pictures come from elsewhere.
+        features: further parameters of the feature node.
+        page: parameters of the page; None: no page.
+    """
+    if source is not None:
+        processes.start('source_node', **source)
+    processes.start('feature_node', '--ros-args', '--params-file', feature_file, **features)
+    processes.start('classifier_node', '--ros-args', '--params-file', classifier_file,
+                    model_directory=model)
+    if page is not None:
+        processes.start('dashboard_node', model_directory=model, **page)
+
+
+def _parameter_file() -> Path:
     """Return the path of the nodes' parameters: of the checkout, or as installed."""
-    checkout = Path(__file__).parents[2] / PARAMETER_FILE
+    checkout = Path(__file__).parents[2] / _PARAMETER_FILE
     if checkout.is_file():
         return checkout
     from ament_index_python.packages import get_package_share_directory
 
-    return Path(get_package_share_directory('proemlc_ros')) / PARAMETER_FILE
+    return Path(get_package_share_directory('proemlc_ros')) / _PARAMETER_FILE
 
 
 class ProgressDisplay:
@@ -143,12 +165,12 @@ class ProgressDisplay:
             self.line(self._phase_line(state))
         if state['mistake'] and not self._mistake_shown:
             self._mistake_shown = True
-            self.line(mistake_line(state['mistake'], state['seconds']))
-        status = status_line(state)
+            self.line(_mistake_line(state['mistake'], state['seconds']))
+        status = _status_line(state)
         if self._moving:
             self._stream.write(f'\r{status}\x1b[K')
             self._stream.flush()
-        elif time.monotonic() - self._last_line > QUIET_PERIOD:
+        elif time.monotonic() - self._last_line > _QUIET_PERIOD:
             self._last_line = time.monotonic()
             self.line(status)
 
@@ -160,7 +182,7 @@ class ProgressDisplay:
         return f'{at}  phase {self._phase + 1}: the operator introduces a new label, {name}'
 
 
-def mistake_line(mistake: Mapping[str, Any], seconds: float) -> str:
+def _mistake_line(mistake: Mapping[str, Any], seconds: float) -> str:
     """Return the line about the operator's mistake."""
     wrong = ', '.join(mistake['labels'])
     return (f'{seconds:5.1f} s  the operator mistyped "{wrong}": {mistake["labels_during"]} '
@@ -168,10 +190,10 @@ def mistake_line(mistake: Mapping[str, Any], seconds: float) -> str:
             f'{mistake["difference"]:.0e}')
 
 
-def status_line(state: Mapping[str, Any]) -> str:
+def _status_line(state: Mapping[str, Any]) -> str:
     """Return the line that is redrawn."""
     share = state['seen'] / state['pictures']
-    bar = '#' * round(share * BAR)
+    bar = '#' * round(share * _BAR)
     loss = '-' if state['hamming'] is None else f'{state["hamming"]:.3f}'
-    return (f'[{bar:<{BAR}}] {share:4.0%}  labels known {len(state["labels"])}  '
+    return (f'[{bar:<{_BAR}}] {share:4.0%}  labels known {len(state["labels"])}  '
             f'Hamming loss so far {loss}  {state["rate"]:.0f} messages/s')

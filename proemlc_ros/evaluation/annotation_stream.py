@@ -9,7 +9,7 @@ learning its samples one by one, and is much faster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.bags.sources import BagRecord
-from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.matching import MatchingRules, PendingAnnotation, StampMatcher
 from proemlc_ros.classifier.validation import ExpectedInput
 from proemlc_ros.classifier.versioned_model import extractor_of
 from proemlc_ros.core import ProEMLC
@@ -43,7 +42,6 @@ class AnnotationBlock:
         complete: Whether all other names are absent.
         times: When each could be learnt, in nanoseconds.
         extractor: What made the features; empty: not stated.
-
     """
 
     rows: NDArray[np.float32]
@@ -91,6 +89,11 @@ Step = AnnotationBlock | StampedVector | Event
 """What an evaluation does next: learn a block, predict a vector, or change the model."""
 
 
+def causes_of(rejects: Mapping[str, int]) -> str:
+    """Return for people how much was rejected, by cause."""
+    return ', '.join(f'{count} {cause}' for cause, count in rejects.items()) or 'none'
+
+
 class AnnotationStream:
     """Turns the messages of bags into steps.
 
@@ -107,7 +110,6 @@ class AnnotationStream:
         matcher: Finds the feature vectors of annotations.
         rejects: Numbers of rejected messages by cause.
         vectors: Number of feature vectors accepted.
-
     """
 
     def __init__(self, rules: MatchingRules | None = None, model: ProEMLC | None = None,
@@ -127,7 +129,6 @@ class AnnotationStream:
 
         Args:
             messages: What the bag holds, with the time it was recorded at, in that order.
-
         """
         now = 0
         matcher = self.matcher

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of bags, read in this process or in a second one.
 
-The second process reads, validates and matches while this one learns, and works out the hidden
-rows once it knows the layer, which never changes after the first samples: with two cores a long
-bag takes about half of the time. The steps are the same.
+The second process reads, validates and matches while this one learns. The steps are the same.
 """
 
 from __future__ import annotations
@@ -13,21 +11,19 @@ import fcntl
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import BagRecord, TopicSelection, find_sources
-from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.matching import MatchingRules
 from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
-from proemlc_ros.core.layer.hidden import HiddenLayer, HiddenRows
 from proemlc_ros.errors import BagError, ProEMLCError
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream, Step
-from proemlc_ros.evaluation.hidden_ahead import HiddenAhead, HiddenMark, LayerOffers, SharedRows
 from proemlc_ros.evaluation.taught_samples import (
     TaughtInBag,
     TaughtSamples,
@@ -38,8 +34,6 @@ from proemlc_ros.evaluation.taught_samples import (
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-# A step, the messages read for it, and where its hidden rows are.
-_Sent = tuple[Step, int, HiddenMark | None]
 # Bytes of a bag from which on a second process pays for its start.
 _LONG = 16_000_000
 # Bytes of steps that may be on their way, so that neither process waits for the other.
@@ -54,9 +48,9 @@ class BagSet:
         paths: In the order to be read.
         topics: Which of their topics to read.
         rules: How annotations find their feature vectors.
-        best_effort: Whether to use what is readable of damaged bags.
+        best_effort: Whether to read the intact part of damaged bags.
         parallel: Whether long bags are read in a second process.
-
+        progress: Called with the numbers of messages read; None: nobody asks.
     """
 
     paths: Sequence[Path]
@@ -64,6 +58,7 @@ class BagSet:
     rules: MatchingRules = field(default_factory=MatchingRules)
     best_effort: bool = False
     parallel: bool = False
+    progress: Callable[[int], None] | None = None
 
     def open(self, path: Path) -> BagReader:
         """Open one of the bags."""
@@ -85,7 +80,7 @@ class BagSet:
               as_it_stands: bool = False) -> BagSteps:
         """Return the steps of one of the bags; see `BagSteps`."""
         long = self.parallel and _size(path) >= _LONG and (os.cpu_count() or 1) > 1
-        return (ParallelBagSteps if long else BagSteps)(
+        return (_ParallelBagSteps if long else BagSteps)(
             self, path, stream, needs_annotations, as_it_stands)
 
 
@@ -103,9 +98,6 @@ class BagSteps:
         start: Beginning of the bag in nanoseconds, once it is open.
         notes: Defects of the bag, at the end.
         labels: Of the samples in force, in their order, at the end; empty: not told.
-        hidden: Hidden rows of the step that was yielded last, until the next one; None: not
-            worked out.
-
     """
 
     bags: BagSet
@@ -115,7 +107,6 @@ class BagSteps:
     as_it_stands: bool = False
     start: int = 0
     notes: list[str] = field(default_factory=list)
-    hidden: HiddenRows | None = None
     labels: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
@@ -123,7 +114,6 @@ class BagSteps:
 
         Raises:
             BagError: The bag cannot be read, or lacks annotations that it needs.
-
         """
         counter = _MessageCounter()
         taught: TaughtSamples | None = taught_in_journal(
@@ -157,65 +147,47 @@ class BagSteps:
         self.notes = taught.notes
         self.stream.rejects.update(taught.rejects)
 
-    def offer(self, layer: HiddenLayer) -> None:
-        """Say which layer the samples are learnt with from now on; here it is of no use."""
-
     def annotation_blocks(self) -> Iterator[AnnotationBlock]:
-        """Yield the annotations alone."""
-        return (step for step, _ in self if isinstance(step, AnnotationBlock))
+        """Yield the annotations alone, and tell how many messages were read for them."""
+        tell = self.bags.progress or (lambda _: None)
+        for step, messages in self:
+            tell(messages)
+            if isinstance(step, AnnotationBlock):
+                yield step
 
 
 @dataclass
-class ParallelBagSteps(BagSteps):
+class _ParallelBagSteps(BagSteps):
     """The same, read in a second process."""
-
-    _offers: LayerOffers | None = None
 
     def __iter__(self) -> Iterator[tuple[Step, int]]:
         """Yield the steps as they arrive."""
         context = fork_context(__name__)
         receiver, sender = context.Pipe(duplex=False)
-        offered, offers = context.Pipe(duplex=False)
         with suppress(OSError, AttributeError):  # Linux only, and it may reject the size.
             fcntl.fcntl(sender.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
-        steps = BagSteps(self.bags, self.path, self.stream, self.needs_annotations,
-                         self.as_it_stands)
-        shared = SharedRows()
-        reader = context.Process(
-            target=_send_steps, args=(sender, offered, shared, steps), daemon=True)
+        steps = BagSteps(replace(self.bags, progress=None), self.path, self.stream,
+                         self.needs_annotations, self.as_it_stands)
+        reader = context.Process(target=_send_steps, args=(sender, steps), daemon=True)
         reader.start()
         sender.close()
-        offered.close()
-        self._offers = LayerOffers(offers, shared)
         try:
             while not isinstance(item := self._receive(receiver), BagSteps):
-                step, messages, _ = item
-                yield step, messages
+                yield item
             self.start, self.notes, self.labels = item.start, item.notes, item.labels
             self.stream.take_over(item.stream)
         finally:
             receiver.close()
-            offers.close()
             reader.join()
 
-    def offer(self, layer: HiddenLayer) -> None:
-        """Let the second process work out the hidden rows of what it reads from now on."""
-        if self._offers is not None:
-            self._offers.offer(layer)
-
-    def _receive(self, receiver: Connection) -> _Sent | BagSteps:
-        self.hidden = None
-        if self._offers is not None:
-            self._offers.release()
+    def _receive(self, receiver: Connection) -> tuple[Step, int] | BagSteps:
         try:
-            item: _Sent | BagSteps | ProEMLCError = receiver.recv()
+            item: tuple[Step, int] | BagSteps | ProEMLCError = receiver.recv()
         except EOFError:
             raise BagError(f'{self.path}: the process that reads it ended; '
                            'is there enough memory?') from None
         if isinstance(item, ProEMLCError):
             raise item
-        if isinstance(item, tuple) and item[2] is not None and self._offers is not None:
-            self.hidden = self._offers.rows(item[2])
         return item
 
 
@@ -232,16 +204,13 @@ def fork_context(*modules: str) -> ForkServerContext | SpawnContext:
     return context
 
 
-def _send_steps(sender: Connection, offered: Connection, shared: SharedRows,
-                steps: BagSteps) -> None:
-    """Read a bag and send its steps, with hidden rows where they are known, then the reading."""
+def _send_steps(sender: Connection, steps: BagSteps) -> None:
+    """Read a bag and send its steps, then the reading."""
     # Ctrl-C reaches both processes; this one ends when the other stops receiving.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    ahead = HiddenAhead(offered, shared)
     try:
-        for step, messages in steps:
-            mark = ahead.prepare(step.rows) if isinstance(step, AnnotationBlock) else None
-            sender.send((step, messages, mark))
+        for item in steps:
+            sender.send(item)
         sender.send(steps)
     except ProEMLCError as error:
         # As the plain kind: not all others can be pickled.

@@ -6,74 +6,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.layer.hidden import HiddenLayer
-from proemlc_ros.core.layer.neurons import RandomNeurons
-from proemlc_ros.core.layer.radial import GaussianNeurons, RadialNeurons
-from proemlc_ros.errors import MissingDependencyError, NotReadyError, ParameterError
+from proemlc_ros.core.layer.hidden import HiddenLayer, RandomNeurons
+from proemlc_ros.core.layer.radial import GaussianNeurons, KernelSum, RadialNeurons
+from proemlc_ros.core.layer.scaling import Scaling
+from proemlc_ros.errors import NotReadyError, ParameterError
+from proemlc_ros.features.backbone.onnx_files import GraphWriter, onnx_library
 
 OPSET = 17
+# The newest file format would keep older runtimes out for nothing.
+IR_VERSION = 8
 # Reductions take their axes as an input from this version of the operators on.
 LEAST_OPSET = 13
 FEATURES, COLOURS = 'features', 'colours'
 SCORES, PROBABILITIES = 'scores', 'probabilities'
 NOT_YET = 'the model has learnt nothing yet; teach it before it is exported'
-_PRODUCER = 'proemlc_ros'
-
-
-def onnx_library() -> Any:
-    """Return the package onnx.
-
-    Raises:
-        MissingDependencyError: it is not installed.
-
-    """
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingDependencyError(
-            'the export needs the package onnx: pip install "proemlc_ros[export]" or pip install '
-            'onnx') from error
-    return onnx
-
-
-class GraphWriter:
-    """Collects the nodes and constants of an ONNX graph; all values are of 64 bits.
-
-    Args:
-        onnx: the package.
-        prefix: of all names; those of a graph within another must be unlike its own.
-
-    """
-
-    def __init__(self, onnx: Any, prefix: str = '') -> None:
-        """Start with nothing."""
-        self._prefix = prefix
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._onnx = onnx
-
-    def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Add a constant and return its name."""
-        name = f'{self._prefix}constant{len(self.constants)}'
-        self.constants.append(self._onnx.numpy_helper.from_array(np.asarray(values, dtype), name))
-        return name
-
-    def add(self, operator: str, *inputs: str, name: str = '', **attributes: Any) -> str:
-        """Add a node with one output and return the name of that."""
-        output = name or f'{self._prefix}value{len(self.nodes)}'
-        self.nodes.append(self._onnx.helper.make_node(
-            operator, list(inputs), [output], **attributes))
-        return output
-
-    def sum_of(self, values: str, axis: int, keep: bool) -> str:
-        """Add up along an axis."""
-        return self.add('ReduceSum', values, self.constant([axis], np.int64), keepdims=int(keep))
 
 
 def export_model(model: ProEMLC) -> Any:
@@ -88,25 +41,18 @@ def export_model(model: ProEMLC) -> Any:
     Raises:
         MissingDependencyError: the package onnx is not installed.
         NotReadyError: nothing was learnt yet.
-
     """
-    onnx = onnx_library()
-    helper, kind = onnx.helper, onnx.TensorProto
-    graph = GraphWriter(onnx)
+    graph = GraphWriter()
     outputs = _add_outputs(graph, model, FEATURES)
-    made = helper.make_model(
-        helper.make_graph(graph.nodes, 'proemlc', [helper.make_tensor_value_info(
-            FEATURES, kind.FLOAT, ['n', model.width])], outputs, graph.constants),
-        producer_name=_PRODUCER, opset_imports=[helper.make_opsetid('', OPSET)])
-    # The newest file format would keep older runtimes out for nothing.
-    made.ir_version = min(made.ir_version, 8)
-    return _finished(onnx, made, model)
+    made = graph.graph('proemlc', [graph.tensor(FEATURES, ['n', model.width])], outputs)
+    return _checked(graph.model(made, OPSET, IR_VERSION, _metadata_of(model)))
 
 
 def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     """Return an ONNX model from the input of a network to the scores of the labels.
 
-    Where colours are joined to the network's output, their shares are an input of their own.
+    Where colours are joined to the network's output, their shares are an input of their own. Of
+    an extractor with several looks, the looks of a picture are behind one another in the batch.
 
     Args:
         model: what was taught, with features of that network alone.
@@ -116,7 +62,6 @@ def export_with_backbone(model: ProEMLC, path: Path) -> Any:
         MissingDependencyError: the package onnx is not installed.
         NotReadyError: nothing was learnt yet.
         ParameterError: the features are not of that network.
-
     """
     onnx = onnx_library()
     content = path.read_bytes()
@@ -125,14 +70,22 @@ def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     version = next(entry.version for entry in made.opset_import if entry.domain in ('', 'ai.onnx'))
     if version < LEAST_OPSET:
         made = onnx.version_converter.convert_version(made, LEAST_OPSET)
-    graph = GraphWriter(onnx, 'proemlc_')
+    graph = GraphWriter('proemlc_')
     wanted = parameters.get('output') or made.graph.output[0].name
     features = graph.add('Flatten', wanted, axis=1)
     if parameters.get('normalise', 'True') == 'True':
         features = unit_rows(graph, features, np.float32)
-    if share := float(parameters.get('colours', 0.0)):
-        made.graph.input.append(onnx.helper.make_tensor_value_info(
-            COLOURS, onnx.TensorProto.FLOAT, ['n', None]))
+    share = float(parameters.get('colours', 0.0))
+    if looks := parameters.get('looks', ''):
+        # Those of one picture are rows behind one another; their sum points as their mean does.
+        # Imported late: it needs OpenCV.
+        from proemlc_ros.features.extractors.images import ColourHistogram
+        width = (model.width or 0) - (ColourHistogram().width if share else 0)
+        sides = graph.constant([-1, len(looks.split(',')), width], np.int64)
+        features = unit_rows(
+            graph, graph.sum_of(graph.add('Reshape', features, sides), 1, False), np.float32)
+    if share:
+        made.graph.input.append(graph.tensor(COLOURS, ['n', None]))
         features = graph.add('Concat', *(
             graph.add('Mul', part, graph.constant(np.sqrt(weight), np.float32))
             for part, weight in ((features, 1.0 - share), (COLOURS, share))), axis=1)
@@ -141,7 +94,9 @@ def export_with_backbone(model: ProEMLC, path: Path) -> Any:
     made.graph.initializer.extend(graph.constants)
     del made.graph.output[:]
     made.graph.output.extend(outputs)
-    return _finished(onnx, made, model)
+    onnx.helper.set_model_props(
+        made, {**_metadata_of(model), 'pictures': _picture_steps(parameters)})
+    return _checked(made)
 
 
 def _extractor_parameters(model: ProEMLC, digest: str) -> dict[str, str]:
@@ -160,6 +115,23 @@ def _extractor_parameters(model: ProEMLC, digest: str) -> dict[str, str]:
     return parameters
 
 
+def _picture_steps(parameters: dict[str, str]) -> str:
+    """Return how a picture becomes the input of the network; empty: standalone.py cannot do it."""
+    # The margin is around boxes; whole pictures have none.
+    known = {'model', 'output', 'input_size', 'normalise', 'colours', 'mean', 'deviation',
+             'looks', 'margin'}
+    if not parameters.keys() <= known or any('#' in text for text in parameters.values()):
+        return ''
+    # Imported late: it needs OpenCV.
+    from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding
+    default: dict[str, Any] = {
+        one.name: one.default for one in fields(OnnxEmbedding)}
+    stated = {name: [float(part) for part in parameters[name].split(',')] if name in parameters
+              else list(default[name]) for name in ('mean', 'deviation', 'looks')}
+    size = int(parameters.get('input_size', default['input_size']))
+    return json.dumps({**stated, 'size': size})
+
+
 def _add_outputs(graph: GraphWriter, model: ProEMLC, features: str) -> list[Any]:
     """Add everything from features to scores and probabilities; return their descriptions."""
     onnx = onnx_library()
@@ -167,13 +139,11 @@ def _add_outputs(graph: GraphWriter, model: ProEMLC, features: str) -> list[Any]
     if layer is None or not model.labels:
         raise NotReadyError(NOT_YET)
     samples = graph.add('Cast', features, to=onnx.TensorProto.DOUBLE)
-    hidden = hidden_rows(graph, layer, samples)
+    hidden = _hidden_rows(graph, layer, samples)
     scores = graph.add('MatMul', hidden, graph.constant(model.weights))
     graph.add('Cast', scores, name=SCORES, to=onnx.TensorProto.FLOAT)
     _add_probabilities(graph, model, scores)
-    return [onnx.helper.make_tensor_value_info(
-        name, onnx.TensorProto.FLOAT, ['n', len(model.labels)])
-        for name in (SCORES, PROBABILITIES)]
+    return [graph.tensor(name, ['n', len(model.labels)]) for name in (SCORES, PROBABILITIES)]
 
 
 def _add_probabilities(graph: GraphWriter, model: ProEMLC, scores: str) -> None:
@@ -186,30 +156,35 @@ def _add_probabilities(graph: GraphWriter, model: ProEMLC, scores: str) -> None:
     graph.add('Cast', found, name=PROBABILITIES, to=onnx_library().TensorProto.FLOAT)
 
 
-def _finished(onnx: Any, made: Any, model: ProEMLC) -> Any:
-    onnx.helper.set_model_props(made, metadata_of(model))
-    onnx.checker.check_model(made)
+def _checked(made: Any) -> Any:
+    onnx_library().checker.check_model(made)
     return made
 
 
-def metadata_of(model: ProEMLC) -> dict[str, str]:
+def _metadata_of(model: ProEMLC) -> dict[str, str]:
     """Return what a user of the file needs beside the numbers, as text."""
+    decision = model.decision
     return {
         'labels': json.dumps(model.labels, ensure_ascii=False),
         'thresholds': json.dumps([float(value) for value in model.thresholds]),
         'extractor': str(model.extra.get('extractor') or ''),
         'samples': str(model.samples),
-        'decision': model.decision.rule,
+        'decision': decision.rule,
+        'deciding': json.dumps({
+            'rule': decision.rule, 'threshold': float(decision.threshold),
+            'at_least': int(decision.at_least), 'empty': float(decision.empty),
+            'exclusive': bool(decision.exclusive), 'tolerance': float(decision.tolerance)}),
     }
 
 
-def hidden_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
+def _hidden_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
     """Add the hidden layer: [neurons, scaled input (direct links), 1 (bias)]."""
-    scaled = scaled_rows(graph, layer, samples)
+    scaled = _scaled_rows(graph, layer, samples)
     if isinstance(layer, RandomNeurons):
-        parts = [random_neurons(graph, layer, scaled if layer.scaling.unit_rows else samples)]
+        parts = [_random_neurons(graph, layer, scaled if layer.scaling.unit_rows
+                                 or layer.scaling.curved else samples)]
     elif isinstance(layer, RadialNeurons):
-        parts = [radial_neurons(graph, layer, scaled)]
+        parts = [whitened(graph, layer, _answers_of(graph, layer, samples, scaled))]
     else:
         raise TypeError(f'no export is known of {type(layer).__name__}')
     if layer.options.direct_links:
@@ -221,13 +196,36 @@ def hidden_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
     return graph.add('Concat', *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
-def scaled_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
+def _scaled_rows(graph: GraphWriter, layer: HiddenLayer, samples: str) -> str:
     """Add the scaling of the input."""
     scaling = layer.scaling
-    if not scaling.unit_rows:
-        moved = graph.add('Sub', samples, graph.constant(scaling.shift))
-        return graph.add('Mul', moved, graph.constant(scaling.factor))
-    return unit_rows(graph, samples, np.float64)
+    if scaling.unit_rows:
+        return unit_rows(graph, samples, np.float64)
+    if scaling.knots is not None:
+        return ranks(graph, scaling, samples)
+    moved = graph.add('Sub', samples, graph.constant(scaling.shift))
+    scaled = graph.add('Mul', moved, graph.constant(scaling.factor))
+    if not scaling.curved:
+        return scaled
+    # asinh(x) = sign(x) log(|x| + sqrt(x^2 + 1)); Asinh itself is for 32 bits in onnxruntime.
+    size = graph.add('Abs', scaled)
+    root = graph.add('Sqrt', graph.add('Add', graph.add('Mul', scaled, scaled),
+                                       graph.constant(1.0)))
+    return graph.add('Mul', graph.add('Sign', scaled),
+                     graph.add('Log', graph.add('Add', size, root)))
+
+
+def ranks(graph: GraphWriter, scaling: Scaling, samples: str) -> str:
+    """Add the ranks of values: what each line between two knots adds to the first rank."""
+    first, lines = scaling.rank_lines()
+    total = graph.constant(first)
+    for low, high, slope in lines:
+        start = np.where(np.isfinite(low), low, high)
+        within = graph.add('Min', graph.add('Max', samples, graph.constant(low)),
+                           graph.constant(high))
+        total = graph.add('Add', total, graph.add(
+            'Mul', graph.add('Sub', within, graph.constant(start)), graph.constant(slope)))
+    return total
 
 
 def unit_rows(graph: GraphWriter, rows: str, dtype: Any) -> str:
@@ -238,7 +236,7 @@ def unit_rows(graph: GraphWriter, rows: str, dtype: Any) -> str:
     return graph.add('Div', rows, graph.add('Where', positive, norms, graph.constant(1.0, dtype)))
 
 
-def random_neurons(graph: GraphWriter, layer: RandomNeurons, rows: str) -> str:
+def _random_neurons(graph: GraphWriter, layer: RandomNeurons, rows: str) -> str:
     """Add neurons with random weights, which have the scaling in them."""
     sums = graph.add('Add', graph.add('MatMul', rows, graph.constant(layer.weights)),
                      graph.constant(layer.offset))
@@ -263,8 +261,25 @@ def random_neurons(graph: GraphWriter, layer: RandomNeurons, rows: str) -> str:
     return sums
 
 
-def radial_neurons(graph: GraphWriter, layer: RadialNeurons, scaled: str) -> str:
-    """Add neurons around centres, whitened where the layer is."""
+def _answers_of(graph: GraphWriter, layer: RadialNeurons, samples: str, scaled: str) -> str:
+    """Add neurons around centres: of one kernel, or the mean of several."""
+    if not isinstance(layer, KernelSum):
+        return _radial_neurons(graph, layer, scaled)
+    ranked = _scaled_rows(graph, layer.parts[2], samples)
+    answers = graph.add('Sum', *(_radial_neurons(graph, part, rows) for part, rows in zip(
+        layer.parts, (scaled, scaled, ranked, ranked), strict=True)))
+    return graph.add('Mul', answers, graph.constant(1.0 / len(layer.parts)))
+
+
+def whitened(graph: GraphWriter, layer: RadialNeurons, answers: str) -> str:
+    """Add the whitening of neurons, where the layer has one."""
+    if layer.whitener is None:
+        return answers
+    return graph.add('MatMul', answers, graph.constant(np.tril(layer.whitener).T))
+
+
+def _radial_neurons(graph: GraphWriter, layer: RadialNeurons, scaled: str) -> str:
+    """Add neurons of one kernel around centres."""
     if isinstance(layer, GaussianNeurons):
         products = graph.add('MatMul', scaled, graph.constant(-2.0 * layer.centres.T))
         squares = graph.sum_of(graph.add('Mul', scaled, scaled), 1, True)
@@ -273,23 +288,15 @@ def radial_neurons(graph: GraphWriter, layer: RadialNeurons, scaled: str) -> str
         distances = graph.add('Max', summed, graph.constant(0.0))
     else:
         distances = absolute_differences(graph, layer, scaled)
-    answers = graph.add('Exp', graph.add('Mul', distances, graph.constant(-layer.gamma)))
-    if layer.whitener is None:
-        return answers
-    return graph.add('MatMul', answers, graph.constant(np.tril(layer.whitener).T))
+    return graph.add('Exp', graph.add('Mul', distances, graph.constant(-layer.gamma)))
 
 
 def absolute_differences(graph: GraphWriter, layer: RadialNeurons, scaled: str) -> str:
     """Add the sums of absolute differences, row by row: all at once would take much memory."""
-    onnx = onnx_library()
-    helper, kind = onnx.helper, onnx.TensorProto
-    body = GraphWriter(onnx, 'inner_')
+    body = GraphWriter('inner_')
     centres = graph.constant(layer.centres)
     apart = body.add('Abs', body.add('Sub', centres, 'row'))
-    axis = onnx.numpy_helper.from_array(np.array([1], np.int64), 'axis')
-    body.add('ReduceSum', apart, 'axis', name='distances', keepdims=0)
-    inner = helper.make_graph(
-        body.nodes, 'of_one_row',
-        [helper.make_tensor_value_info('row', kind.DOUBLE, [layer.width])],
-        [helper.make_tensor_value_info('distances', kind.DOUBLE, [layer.neurons])], [axis])
+    body.add('ReduceSum', apart, body.constant([1], np.int64), name='distances', keepdims=0)
+    inner = body.graph('of_one_row', [body.tensor('row', [layer.width], 'DOUBLE')],
+                       [body.tensor('distances', [layer.neurons], 'DOUBLE')])
     return graph.add('Scan', scaled, body=inner, num_scan_inputs=1)

@@ -9,24 +9,23 @@ undone annotations do not count, corrected ones count with their present labels.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.bags.sources import BagRecord, TopicSelection, find_sources
 from proemlc_ros.classifier.profiles import is_automatic
-from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BadSensorDataError, BagError, ModelDirectoryError, ModelFileError
-from proemlc_ros.journal.attachments import OLDER_SNAPSHOT, SNAPSHOT
 from proemlc_ros.journal.entries import JournalEntry
-from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.journal import OLDER_SNAPSHOT, SNAPSHOT, Journal
 from proemlc_ros.journal.table import SampleTable
 from proemlc_ros.records import Annotation, Event, StampedVector
 
 if TYPE_CHECKING:
-    from proemlc_ros.features.reembedding import PictureEmbedding
+    from proemlc_ros.bags.picture_labels import TaughtPicture
+    from proemlc_ros.features.settings import PictureEmbedding
 
 
 class TaughtSamples:
@@ -92,14 +91,10 @@ class TaughtInBag(TaughtSamples):
     def records(self) -> Iterator[tuple[int, BagRecord]]:
         """Yield time and record of annotations and vectors."""
         bag, sources = self._bag, find_sources(self._bag, self._topics)
-        with bag.again() as ahead:  # What is unreadable is noted when it is read for good.
-            teaching = [(time, record.bare() if isinstance(record, Annotation) else record)
-                        for time, record in sources.only(ANNOTATION_TYPE, EVENT_TYPE).stream(ahead)
-                        if isinstance(record, Annotation | Event)]
         # An earlier version did not say which entries they are: they are counted.
-        counted = not any(record.entry for _, record in teaching)
+        counted = not any(record.entry for _, record in sources.taught)
         unknown = 0
-        for number, time, record in _with_numbers(teaching, counted):
+        for number, time, record in _with_numbers(sources.taught, counted):
             if counted and isinstance(record, Event) and record.sample:
                 self.rejects[f'not_repeated_{record.kind.name.lower()}'] += 1
             elif number and isinstance(record, Annotation | Event):
@@ -112,7 +107,7 @@ class TaughtInBag(TaughtSamples):
         self.notes += [f'{self.name}: {note}' for note in bag.notes]
 
 
-class TaughtInJournal(TaughtSamples):
+class _TaughtInJournal(TaughtSamples):
     """Those of a journal.
 
     Args:
@@ -131,7 +126,7 @@ class TaughtInJournal(TaughtSamples):
 
     def records(self) -> Iterator[tuple[int, BagRecord]]:
         """Yield time and annotation of the samples."""
-        self.table.follow(self._journal.entries())
+        self.table = table_of(self._journal)
         if self._embedding is None:
             return self._chosen((entry.number, entry.time, entry.record)
                                 for entry in self._journal.entries() if entry.record is not None)
@@ -158,7 +153,7 @@ class TaughtInJournal(TaughtSamples):
 
 
 def taught_in_journal(path: Path, topics: TopicSelection, finally_only: bool,
-                      best_effort: bool) -> TaughtInJournal | None:
+                      best_effort: bool) -> TaughtSamples | None:
     """Return what was taught in a journal; None where a path names another bag.
 
     Args:
@@ -174,15 +169,58 @@ def taught_in_journal(path: Path, topics: TopicSelection, finally_only: bool,
     if journal is None:
         return None
     if journal.repairs and not best_effort:
-        raise BagError(f'{path}: {journal.repairs[0]}; use --best-effort to take what is readable')
+        raise BagError(f'{path}: {journal.repairs[0]}; use --best-effort to read the intact part')
     if topics.sensors is None:
-        return TaughtInJournal(journal, None, finally_only)
+        return _TaughtInJournal(journal, None, finally_only)
     if not journal.pictures():
         return None  # The features are made from other topics of the bag.
     # Imported late: OpenCV takes its time, and most calls make no features.
-    from proemlc_ros.features.reembedding import PictureEmbedding
+    from proemlc_ros.features.settings import PictureEmbedding
     with BagReader(path, best_effort=True) as bag:
-        return TaughtInJournal(journal, PictureEmbedding(topics.sensors(bag)), finally_only)
+        return _TaughtInJournal(journal, PictureEmbedding(topics.sensors(bag)), finally_only)
+
+
+def taught_pictures(path: Path) -> tuple[list[TaughtPicture], int]:
+    """Return the kept pictures of the samples in force, and how many samples have none.
+
+    Args:
+        path: a journal.
+
+    Raises:
+        BagError: it is no journal.
+    """
+    journal = open_journal(path)
+    if journal is None:
+        raise BagError(f'{path}: not a journal, which alone keeps pictures')
+    from proemlc_ros.bags.picture_labels import TaughtPicture
+    table = table_of(journal)
+    entries, found = journal.pictures(), []
+    for number, sample in table.samples.items():
+        picture = journal.picture(entries[number]) if number in entries else None
+        if picture is not None:
+            found.append(TaughtPicture(number, bytes(picture.data), sample.labels, sample.absent,
+                                       sample.complete, sample.region))
+    return found, len(table.samples) - len(found)
+
+
+def pictures_by_time(paths: Iterable[Path], wanted: Collection[int]) -> dict[int, bytes]:
+    """Return kept pictures of journals by the times of the annotations' entries.
+
+    Args:
+        paths: journals, and other bags, which keep none.
+        wanted: times, in nanoseconds.
+    """
+    found = {}
+    for path in paths:
+        journal = open_journal(path)
+        if journal is not None:
+            times = {entry.number: entry.time for entry in journal.entries()
+                     if entry.time in wanted}
+            for number, place in journal.pictures().items():
+                picture = journal.picture(place) if number in times else None
+                if picture is not None:
+                    found[times[number]] = bytes(picture.data)
+    return found
 
 
 def open_journal(path: Path) -> Journal | None:
@@ -191,15 +229,22 @@ def open_journal(path: Path) -> Journal | None:
     return None if folder is None else Journal(folder, read_only=True)
 
 
+def table_of(journal: Journal) -> SampleTable:
+    """Return the reading of a whole journal."""
+    return SampleTable(journal.dropped()).follow(journal.entries())
+
+
 def journal_model(path: Path) -> ProEMLC | None:
     """Return an untaught model with the hidden layer that a journal's model was renewed with.
 
     None where it is another bag, was not renewed, or the file is gone.
     """
     journal = open_journal(path)
-    if journal is None:
-        return None
-    layer = SampleTable().follow(journal.entries()).state.layer
+    return None if journal is None else _renewed_model(journal)
+
+
+def _renewed_model(journal: Journal) -> ProEMLC | None:
+    layer = table_of(journal).state.layer
     entry = journal.entry(layer) if layer else None
     if entry is None:
         return None
@@ -218,7 +263,7 @@ def journal_settings(path: Path) -> dict[str, Any]:
     journal = open_journal(path)
     if journal is None:
         return {}
-    renewed = journal_model(path)
+    renewed = _renewed_model(journal)
     if renewed is not None:
         return renewed.options.as_dict()
     if not journal.settings:

@@ -14,8 +14,8 @@ from pathlib import Path
 from proemlc_ros.evaluation.bag_steps import fork_context
 from proemlc_ros.evaluation.tables import DataSet
 from proemlc_ros.experiments.baselines import BASELINES, module_of
-from proemlc_ros.experiments.protocol import make_folds
-from proemlc_ros.experiments.published import FIGURE_PATTERNS
+from proemlc_ros.experiments.datasets import Source
+from proemlc_ros.experiments.paper import FIGURE_PATTERNS, make_folds
 from proemlc_ros.experiments.runs import (
     FAILED,
     SELECTED,
@@ -26,7 +26,6 @@ from proemlc_ros.experiments.runs import (
     run_paper,
     run_selected,
 )
-from proemlc_ros.experiments.sources import Source
 
 OURS = 'Pro-EMLC'
 OURS_BY_DEFAULT = 'Pro-EMLC, default settings'
@@ -48,7 +47,6 @@ class ExperimentPlan:
         chunk: Samples per update of our learner.
         quick: Whether to use a part of each data set and small networks only.
         baseline_folds: Number of folds that baselines run on; None: all.
-
     """
 
     sources: tuple[Source, ...]
@@ -115,7 +113,7 @@ class ExperimentRecords:
     failures: dict[Task, str] = field(default_factory=dict)
 
 
-class ResultsFile:
+class _ResultsFile:
     """A file with one JSON object per line, each with the records of one run.
 
     A last line that was cut off, as by a crash, is skipped and overwritten.
@@ -169,13 +167,12 @@ def run_plan(plan: ExperimentPlan, path: Path, jobs: int, progress: Callable[[st
 
     Args:
         plan: The experiment.
-        path: The results file; see ResultsFile.
+        path: The results file; see _ResultsFile.
         jobs: Number of processes.
         progress: Called with the key of each run that is done, those of earlier times included.
         only_finished: Run nothing; return what is there, for folds on which ours is there.
-
     """
-    results = ResultsFile(path)
+    results = _ResultsFile(path)
     failures = {}
     missing = []
     for task in plan.tasks():

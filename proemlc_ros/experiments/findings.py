@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proemlc_ros.experiments.published import TABLE_2
+from proemlc_ros.experiments.paper import TABLE_2
 from proemlc_ros.experiments.runs import (
     DEFAULT,
     LEAST_ERRORS,
@@ -57,7 +57,7 @@ def findings(records: Sequence[Record], summaries: Sequence[Summary],
     """Return paragraphs on patterns and ranks; judged: also on bars and the reproduction."""
     judgements = (_bars(summaries), _reproduction(summaries)) if judged else ()
     parts = [text for text in (
-        _patterns(records), *judgements, ranks(summaries), training_times(summaries)) if text]
+        _patterns(records), *judgements, ranks(summaries), _training_times(summaries)) if text]
     return ['### What the figures say', *parts]
 
 
@@ -104,7 +104,7 @@ def _reproduction(summaries: Sequence[Summary]) -> str:
         if lines else ''
 
 
-class Lead(NamedTuple):
+class _Lead(NamedTuple):
     """By how much ours is better than a baseline, with its standard error; None: one fold."""
 
     mean: float
@@ -123,16 +123,16 @@ class Lead(NamedTuple):
         return f'{words} ± {self.error:.{digits}f}{"" if self.clear else ", which is noise"}'
 
 
-def lead_over(ours: Summary, baseline: Summary, metric: str) -> Lead:
+def _lead_over(ours: Summary, baseline: Summary, metric: str) -> _Lead:
     """Compare on the baseline's folds: pairwise, or by means where fold records are missing."""
     sign = 1.0 if metric == 'hamming_loss' else -1.0
     mine, theirs = ours.by_fold(metric), baseline.by_fold(metric)
     if theirs and set(theirs) <= set(mine):
         pairs = sign * np.array([theirs[fold] - mine[fold] for fold in sorted(theirs)])
-        return Lead(float(pairs.mean()), None if len(pairs) < 2 else
-                    float(pairs.std(ddof=1) / np.sqrt(len(pairs))))
-    return Lead(sign * (baseline.means[metric] - ours.means[metric]),
-                float(np.hypot(ours.error(metric), baseline.error(metric))))
+        return _Lead(float(pairs.mean()), None if len(pairs) < 2 else
+                     float(pairs.std(ddof=1) / np.sqrt(len(pairs))))
+    return _Lead(sign * (baseline.means[metric] - ours.means[metric]),
+                 float(np.hypot(ours.error(metric), baseline.error(metric))))
 
 
 def ranks(summaries: Sequence[Summary]) -> str:
@@ -158,7 +158,7 @@ def ranks(summaries: Sequence[Summary]) -> str:
 
 def _rank(ours: Summary, baselines: Sequence[Summary], metric: str) -> str:
     name, digits = _METRICS[metric]
-    leads = {one: lead_over(ours, one, metric) for one in baselines}
+    leads = {one: _lead_over(ours, one, metric) for one in baselines}
     better = [lead for lead in leads.values() if lead.mean < -_EQUAL]
     equal = sum(abs(lead.mean) <= _EQUAL for lead in leads.values())
     nearest = min(baselines, key=lambda one: leads[one].mean)
@@ -176,7 +176,7 @@ def _ordinal(number: int) -> str:
     return {1: 'first', 2: 'second', 3: 'third'}.get(number, f'{number}th')
 
 
-def training_times(summaries: Sequence[Summary]) -> str:
+def _training_times(summaries: Sequence[Summary]) -> str:
     """Return how much longer the chains take to train than ours, and how good either is."""
     lines = []
     for data in dict.fromkeys(one.data for one in summaries):

@@ -4,23 +4,24 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
+from string import ascii_uppercase
 
+from proemlc_ros.evaluation.charts import Mark, Series, bar_chart, line_chart
+from proemlc_ros.evaluation.report import today
 from proemlc_ros.evaluation.tables import DataSet
-from proemlc_ros.experiments import result_tables as tables
+from proemlc_ros.experiments import summary as tables
 from proemlc_ros.experiments.experiment import ExperimentRecords
-from proemlc_ros.experiments.figures import write_figures
 from proemlc_ros.experiments.findings import findings
-from proemlc_ros.experiments.runs import STOCK, Record
+from proemlc_ros.experiments.runs import DEFAULT, PAPER_ORDERS, SAME_RULE, SELECTED, STOCK, Record
 from proemlc_ros.experiments.summary import (
+    OURS_AS,
     Summary,
     add_missing,
     pick,
@@ -28,6 +29,7 @@ from proemlc_ros.experiments.summary import (
     summarise,
     write_summaries,
 )
+from proemlc_ros.label_text import csv_text
 
 _LONG = ('curve', 'starts')
 _LIBRARIES = ('numpy', 'scipy', 'scikit-learn')
@@ -46,7 +48,6 @@ class PageOptions:
         note: What a reader should know about this run, below the title.
         keep: summary.csv of an earlier run, whose rows stay as they are; this run adds the rows
             that it lacks.
-
     """
 
     folder: Path
@@ -63,11 +64,9 @@ def write_results(results: ExperimentRecords, sets: Sequence[DataSet],
 
     Raises:
         DataSetError: The summary of the earlier run cannot be read.
-        MissingDependencyError: Matplotlib is not installed.
-
     """
     kept = read_summaries(options.keep) if options.keep else []
-    summaries = add_missing(kept, summarise(results.records, run_text()))
+    summaries = add_missing(kept, summarise(results.records, _run_text()))
     options.folder.mkdir(parents=True, exist_ok=True)
     page = options.page or options.folder / 'results.md'
     beside = page.parent / 'results'
@@ -76,12 +75,71 @@ def write_results(results: ExperimentRecords, sets: Sequence[DataSet],
     (options.folder / 'results.json').write_text(json.dumps(
         {'environment': environment(), 'records': results.records}, indent=1), encoding='utf-8')
     write_summaries(summaries, beside / 'summary.csv')
-    figures = write_figures(results.records, summaries, beside)
+    figures = _write_figures(results.records, summaries, beside)
     parts = _parts(results, summaries, sets, options)
     parts += [f'![{caption}]({path.relative_to(page.parent).as_posix()})'
               for caption, path in figures]
     page.write_text('\n\n'.join(parts) + '\n', encoding='utf-8')
     return page
+
+
+def _draw_stream(records: Sequence[Record], data: str) -> str:
+    """Draw Figure 1 or 2: Hamming loss on the test fold while labels are added.
+
+    Returns:
+        The picture as SVG text; empty where no record has a curve.
+    """
+    shown = {record['variant']: record for record in records
+             if record['data'] == data and record.get('curve')}
+    if not shown:
+        return ''
+    series = []
+    for variant in (SELECTED, DEFAULT, PAPER_ORDERS[0]):
+        if variant in shown:
+            name = OURS_AS.get(variant, "the paper's formulas")
+            samples, overall, late = zip(*shown[variant]['curve'])
+            series += [Series(f'{name}: all labels', samples, overall),
+                       Series(f'{name}: new labels', samples, late, dashed=True)]
+    record = shown.get(SELECTED, next(iter(shown.values())))
+    return line_chart(
+        series, f'{data} {record["pattern"]}: test error while labels are added',
+        'samples learnt (letters: our stream introduces a group of labels)', 'Hamming loss',
+        [Mark(start, letter) for start, letter in zip(record['starts'], ascii_uppercase)])
+
+
+def _draw_comparison(summaries: Sequence[Summary], data: str, metric: str, title: str) -> str:
+    """Draw Figure 3 for one data set: a metric of all methods."""
+    ours = [one for variant in (SELECTED, DEFAULT)
+            for one in pick(summaries, variant, data=data)[-1:]]
+    stock = pick(summaries, STOCK, data=data)
+    same = {one.method: one for one in pick(summaries, SAME_RULE, data=data)}
+    ruled = [*ours, *(same.get(one.method, one) for one in stock)]
+    return bar_chart(
+        [*(OURS_AS[one.variant] for one in ours), *(one.method for one in stock)],
+        [[one.means[metric] for one in ruled], [one.means[metric] for one in ours + stock]],
+        f'{data}: {title}', title, ['our decision rule', 'own decision rule'])
+
+
+def _write_figures(records: Sequence[Record], summaries: Sequence[Summary],
+                   folder: Path) -> list[tuple[str, Path]]:
+    """Write all figures that there are records for; return their captions and files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for data in dict.fromkeys(summary.data for summary in summaries):
+        figures = [('stream', f'Hamming loss over the stream, {data}',
+                    _draw_stream(records, data))]
+        if pick(summaries, STOCK, data=data):
+            figures += [
+                (name, f'{title} of all methods, {data}',
+                 _draw_comparison(summaries, data, metric, title))
+                for name, metric, title in (('hamming', 'hamming_loss', 'Hamming loss'),
+                                            ('f1', 'f1_example', 'example-based F1'))]
+        for name, caption, svg in figures:
+            if svg:
+                path = folder / f'{data}-{name}.svg'
+                path.write_text(svg + '\n', encoding='utf-8')
+                written.append((caption, path))
+    return written
 
 
 def _parts(results: ExperimentRecords, summaries: Sequence[Summary], sets: Sequence[DataSet],
@@ -152,7 +210,7 @@ def _failed(results: ExperimentRecords) -> str:
 
 def environment() -> dict[str, str]:
     """Return date, versions and machine."""
-    found = {'date': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+    found = {'date': today(),
              'Python': platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -163,7 +221,7 @@ def environment() -> dict[str, str]:
     return found
 
 
-def run_text() -> str:
+def _run_text() -> str:
     """Return date, versions and machine in one line, by which a run is known."""
     facts = environment()
     versions = ', '.join(f'{name} {facts[name]}' for name in ('Python', *_LIBRARIES))
@@ -183,7 +241,5 @@ def _processor() -> str:
 def _write_folds(records: Sequence[Record], path: Path) -> None:
     names = list(dict.fromkeys(name for record in records for name in record
                                if name not in _LONG))
-    with path.open('w', newline='', encoding='utf-8') as file:
-        writer = csv.DictWriter(file, names, extrasaction='ignore')
-        writer.writeheader()
-        writer.writerows(records)
+    path.write_text(csv_text([names, *(
+        [record.get(name, '') for name in names] for record in records)]), encoding='utf-8')

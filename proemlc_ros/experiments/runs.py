@@ -6,21 +6,154 @@ from __future__ import annotations
 
 import resource
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from proemlc_ros.core.deciding.thresholds import DecisionRule, best_choice
-from proemlc_ros.core.metrics import evaluate, f1_example
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.deciding.decision import DecisionRule, best_choice
+from proemlc_ros.core.metrics import evaluate, f1_example, hamming_loss
 from proemlc_ros.core.selection.candidates import try_candidate
 from proemlc_ros.core.selection.search import SIZES, select_model
 from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.evaluation.introduction import parse_pattern
-from proemlc_ros.evaluation.tables import DataSet
+from proemlc_ros.evaluation.tables import (
+    DataSet,
+    group_of_labels,
+    introduction_order,
+    parse_pattern,
+)
 from proemlc_ros.experiments.baselines import Baseline, baseline_class
-from proemlc_ros.experiments.protocol import Fold, mixed_order
-from proemlc_ros.experiments.stream_run import Stream, StreamRun
+from proemlc_ros.experiments.paper import Fold, group_starts
+
+_CURVE_POINTS = 40
+
+
+@dataclass
+class _StreamRun:
+    """What a pass gave.
+
+    Attributes:
+        predicted: Indicators of the test samples.
+        scores: Their scores, one column per label of the data set.
+        curve: Samples learnt, Hamming loss over all labels, and over the labels of later groups.
+        starts: Where in the stream the groups after the first were introduced.
+    """
+
+    predicted: np.ndarray
+    scores: np.ndarray
+    training_seconds: float
+    test_seconds: float
+    memory_bytes: int
+    threshold: float
+    starts: list[int] = field(default_factory=list)
+    curve: list[tuple[int, float, float]] = field(default_factory=list)
+
+
+class Stream:
+    """The samples of a fold as a learner meets them under one introduction pattern.
+
+    Args:
+        data: The data set.
+        fold: Its stream and its test samples.
+        pattern: Which labels are there from the start, and which come together later.
+        chunk: Samples per update after the initial block.
+    """
+
+    def __init__(self, data: DataSet, fold: Fold, pattern: str, chunk: int = 1) -> None:
+        """Prepare the stream."""
+        self.data, self.fold, self.pattern, self.chunk = data, fold, pattern, chunk
+        self.sizes = parse_pattern(pattern, data.Y.shape[1])
+        self.truth = truth = data.Y[fold.train]
+        self.starts = group_starts(truth, self.sizes)
+        self.block = self.starts[0] if self.starts else len(truth)
+        self.groups = group_of_labels(self.sizes)
+        self.names = [[data.label_names[column] for column in np.flatnonzero(row)]
+                      for row in truth]
+        self.X = data.X[fold.train]
+
+    def first_labels(self) -> list[str]:
+        """Return the labels that are known from the start."""
+        return self._labels_of(0)
+
+    def run(self, settings: dict[str, Any], curve: bool = False,
+            initial: int | None = None) -> _StreamRun:
+        """Learn the stream and predict the test samples.
+
+        Args:
+            settings: Keywords of ProEMLC.
+            curve: Whether to measure the test error along the way, outside the timing.
+            initial: Samples of the initial block, which fix the hidden layer; None: all before
+                the first new label; 0: no initial block, every sample is learnt as it comes.
+        """
+        model = ProEMLC(**settings, labels=self.first_labels())
+        first = self.block if initial is None else min(self.block, initial)
+        points: list[tuple[int, float, float]] = []
+        seconds = 0.0
+        if first:
+            began = time.process_time()
+            model.learn_initial(self.X[:first], self.names[:first])
+            seconds = time.process_time() - began
+            if curve:
+                points.append(self._point(model, first))
+        every = max(1, len(self.names) // _CURVE_POINTS)
+        for start, stop in self._steps(first):
+            began = time.process_time()
+            self._learn(model, start, stop)
+            seconds += time.process_time() - began
+            if curve and (stop // every > start // every or stop == len(self.names)):
+                points.append(self._point(model, stop))
+        began = time.process_time()
+        model.fit_decision()  # By all samples, as the settings are; in a stream it lags behind.
+        seconds += time.process_time() - began
+        began = time.process_time()
+        predicted = self._predicted(model)
+        test_seconds = time.process_time() - began
+        return _StreamRun(predicted, self._scores(model), seconds, test_seconds,
+                          model.memory_bytes, float(max(model.thresholds, default=0.0)),
+                          self.starts, points)
+
+    def _steps(self, first: int) -> list[tuple[int, int]]:
+        """Return chunks that no introduction cuts through."""
+        borders = [first, *(start for start in self.starts if start > first), len(self.names)]
+        return [(start, min(start + self.chunk, high)) for low, high in zip(borders, borders[1:])
+                for start in range(low, high, self.chunk)]
+
+    def _learn(self, model: ProEMLC, start: int, stop: int) -> None:
+        names = self.names[start:stop]
+        if start not in self.starts:
+            model.learn(self.X[start:stop], names)
+            return
+        # The whole group is introduced together: the first sample mentions all of its labels.
+        fresh = [name for number, place in enumerate(self.starts, 1) if place == start
+                 for name in self._labels_of(number)]
+        absent = [[name for name in fresh if name not in names[0]]] + [[] for _ in names[1:]]
+        model.learn(self.X[start:stop], names, absent)
+
+    def _labels_of(self, group: int) -> list[str]:
+        return [self.data.label_names[column] for column in np.flatnonzero(self.groups == group)]
+
+    def _point(self, model: ProEMLC, samples: int) -> tuple[int, float, float]:
+        model.fit_decision()
+        truth, predicted = self.data.Y[self.fold.test], self._predicted(model)
+        late = self.groups > 0
+        return (samples, hamming_loss(truth, predicted),
+                hamming_loss(truth[:, late], predicted[:, late]))
+
+    def _predicted(self, model: ProEMLC) -> np.ndarray:
+        place = {name: column for column, name in enumerate(self.data.label_names)}
+        predicted = np.zeros((len(self.fold.test), len(place)), dtype=bool)
+        for row, names in enumerate(model.predict(self.data.X[self.fold.test])):
+            predicted[row, [place[name] for name in names]] = True
+        return predicted
+
+    def _scores(self, model: ProEMLC) -> np.ndarray:
+        place = {name: column for column, name in enumerate(self.data.label_names)}
+        scores = np.full((len(self.fold.test), len(place)), -1.0)
+        columns = [place[name] for name in model.labels]
+        scores[:, columns] = model.scores(self.data.X[self.fold.test])
+        return scores
+
 
 # Variants of our learner, as records name them.
 SELECTED, DEFAULT = 'selected settings', 'default settings'
@@ -57,7 +190,6 @@ class Conditions:
         chunk: Samples per update.
         quick: Whether to try small networks only.
         curve_pattern: The pattern for which the test error is recorded along the stream.
-
     """
 
     patterns: tuple[str, ...]
@@ -74,9 +206,8 @@ def run_selected(data: DataSet, fold: Fold, conditions: Conditions) -> list[Reco
 
     Returns:
         One record per pattern, and these two.
-
     """
-    memory = peak_bytes()
+    memory = _peak_bytes()
     X, Y = data.X[fold.train], data.Y[fold.train]
     began = time.process_time()
     chosen = select_model(X, Y, first=fold.first, **(_QUICK if conditions.quick else {}))
@@ -99,9 +230,8 @@ def run_default(data: DataSet, fold: Fold, conditions: Conditions) -> list[Recor
 
     Returns:
         One record per pattern.
-
     """
-    memory = peak_bytes()
+    memory = _peak_bytes()
     return [{**record, 'choice_seconds': 0.0, 'chosen': 'ProEMLC()',
              'memory_bytes': record['memory_bytes'] - memory}
             for record in _run_variant(data, fold, conditions, DEFAULT, {}, 0)]
@@ -117,14 +247,13 @@ def run_paper(data: DataSet, fold: Fold, conditions: Conditions) -> list[Record]
 
     Returns:
         One record per pattern and order.
-
     """
     records = []
-    memory = peak_bytes()
+    memory = _peak_bytes()
     for pattern in conditions.patterns:
         rows, sizes = np.sort(fold.train), parse_pattern(pattern, data.Y.shape[1])
-        orders = (rows[mixed_order(data.Y[rows], sizes, fold.number)],
-                  rows[mixed_order(data.Y[rows], sizes, fold.number, _LATE)], fold.train)
+        orders = (*(rows[introduction_order(data.Y[rows], sizes, fold.number, start)]
+                    for start in (None, _LATE)), fold.train)
         for variant, train in zip(PAPER_ORDERS, orders, strict=True):
             stream = Stream(data, replace(fold, train=train), pattern, conditions.chunk)
             try:
@@ -142,7 +271,7 @@ def run_paper(data: DataSet, fold: Fold, conditions: Conditions) -> list[Record]
 def _run_formulas(stream: Stream, variant: str, quick: bool, curve: bool, memory: int) -> Record:
     """Run the paper's formulas on one stream."""
     began = time.process_time()
-    hidden_size = paper_size(stream, quick)
+    hidden_size = _paper_size(stream, quick)
     seconds = time.process_time() - began
     run = stream.run({**_PAPER_SETTINGS, 'hidden_size': hidden_size}, curve)
     record = _record(stream.data, stream.fold, variant, stream.pattern, run)
@@ -150,7 +279,7 @@ def _run_formulas(stream: Stream, variant: str, quick: bool, curve: bool, memory
             'choice_seconds': seconds, 'chosen': f'sigmoid, {hidden_size} hidden'}
 
 
-def paper_size(stream: Stream, quick: bool) -> int:
+def _paper_size(stream: Stream, quick: bool) -> int:
     """Return the number of neurons with the least leave-one-out error on the training fold."""
     # Without a ridge an initial block must hold clearly more samples than there are neurons.
     most = max(1, round(_MOST_PER_SAMPLE * stream.block))
@@ -166,10 +295,9 @@ def run_baseline(data: DataSet, fold: Fold, name: str) -> list[Record]:
 
     Returns:
         Two records: with the baseline's own decision rule, and with that of our learner.
-
     """
     kind = baseline_class(name)
-    memory = peak_bytes()
+    memory = _peak_bytes()
     X, Y = data.X[fold.train], data.Y[fold.train]
     began = time.process_time()
     settings, rule = select_baseline(kind, X, Y, fold.number)
@@ -185,7 +313,7 @@ def run_baseline(data: DataSet, fold: Fold, name: str) -> list[Record]:
     common = {
         'data': data.name, 'method': name, 'pattern': '', 'fold': fold.number,
         'training_seconds': trained - selected, 'test_seconds': tested - trained,
-        'choice_seconds': selected - began, 'memory_bytes': peak_bytes() - memory,
+        'choice_seconds': selected - began, 'memory_bytes': _peak_bytes() - memory,
         'chosen': ', '.join(f'{key}={value}' for key, value in settings.items()),
     }
     return [{**common, 'variant': STOCK, **evaluate(truth, predicted, scores)},
@@ -210,7 +338,7 @@ def select_baseline(kind: type[Baseline], X: Any, Y: np.ndarray,
     return settings, rule
 
 
-def peak_bytes() -> int:
+def _peak_bytes() -> int:
     """Return the most memory that this process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
@@ -236,11 +364,11 @@ def _run_variant(data: DataSet, fold: Fold, conditions: Conditions, variant: str
     return [{**record, 'pattern_spread': spread} for record in records]
 
 
-def _record(data: DataSet, fold: Fold, variant: str, pattern: str, run: StreamRun) -> Record:
+def _record(data: DataSet, fold: Fold, variant: str, pattern: str, run: _StreamRun) -> Record:
     return {
         'data': data.name, 'method': 'Pro-EMLC', 'variant': variant, 'pattern': pattern,
         'fold': fold.number, **evaluate(data.Y[fold.test], run.predicted, run.scores),
         'training_seconds': run.training_seconds, 'test_seconds': run.test_seconds,
-        'memory_bytes': peak_bytes(), 'model_bytes': run.memory_bytes,
+        'memory_bytes': _peak_bytes(), 'model_bytes': run.memory_bytes,
         'threshold': run.threshold, 'curve': run.curve, 'starts': run.starts,
     }

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proemlc_ros.errors import BadSensorDataError
+
 Vector = NDArray[np.float32]
 
 # Longer values (twenty joint names, say) are stated by their hash, to keep identities readable.
-LONGEST_SPELT_VALUE = 60
+_LONGEST_SPELT_VALUE = 60
 
 
 def parameter(default: Any, description: str) -> Any:
@@ -47,7 +49,6 @@ class Extractor(ABC):
 
         Raises:
             BadSensorDataError: no features can be extracted from the sample.
-
         """
 
     def extract_many(self, samples: Sequence[Any]) -> list[Vector]:
@@ -55,7 +56,6 @@ class Extractor(ABC):
 
         Raises:
             BadSensorDataError: no features can be extracted from one of them.
-
         """
         return [self(sample) for sample in samples]
 
@@ -67,7 +67,6 @@ class Extractor(ABC):
 
         Raises:
             BadSensorDataError: no features can be extracted from the sample.
-
         """
         return sample
 
@@ -76,7 +75,6 @@ class Extractor(ABC):
 
         Raises:
             BadSensorDataError: no features can be extracted from the sample.
-
         """
         return self(prepared)
 
@@ -85,13 +83,23 @@ class Extractor(ABC):
         return  # most extractors keep no samples
 
     @property
+    def engine_name(self) -> str:
+        """What the extractor runs on, for logs; empty: nothing that users choose."""
+        return ''
+
+    @property
+    def problem(self) -> str:
+        """What users should know of how it runs here; empty: nothing."""
+        return ''
+
+    @property
     def name(self) -> str:
         """Identity for FeatureVector.extractor: kind, version and what is not at its default.
 
         Two extractors with the same name give the same vector for the same sample.
         """
         changed = [
-            f'{entry.name}={spell(value)}'
+            f'{entry.name}={_spell(value)}'
             for entry in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
             if 'description' in entry.metadata
             and (value := self.identity_value(entry.name)) != entry.default
@@ -104,10 +112,38 @@ class Extractor(ABC):
         return getattr(self, parameter_name)
 
 
-def spell(value: Any) -> str:
+def _spell(value: Any) -> str:
     """Return a parameter's value as text for an identity, the same on every machine."""
     parts = value if isinstance(value, tuple) else (value,)
     text = ','.join(f'{part:.9g}' if isinstance(part, float) else str(part) for part in parts)
-    if len(text) > LONGEST_SPELT_VALUE:
+    if len(text) > _LONGEST_SPELT_VALUE:
         return '#' + hashlib.sha256(text.encode()).hexdigest()[:12]
     return text
+
+
+def checked_vector(extractor: Extractor, work: Callable[[Any], Vector], sample: Any) -> Vector:
+    """Return what the work of an extractor on a sample gives.
+
+    Raises:
+        BadSensorDataError: it failed, or gave values that are not finite.
+    """
+    vector: Vector = guarded(extractor, work, sample)
+    if not np.isfinite(vector).all():
+        raise BadSensorDataError(
+            'not_finite', f'{extractor.name} gave values that are not finite')
+    return vector
+
+
+def guarded(extractor: Extractor, work: Callable[[Any], Any], sample: Any) -> Any:
+    """Return the result of work on a sample; a message must never stop the robot.
+
+    Raises:
+        BadSensorDataError: it failed, whatever the reason.
+    """
+    try:
+        return work(sample)
+    except BadSensorDataError:
+        raise
+    except Exception as error:
+        raise BadSensorDataError(
+            'extractor_failed', f'{extractor.name} failed: {error!r}') from error

@@ -4,23 +4,140 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, insort
+from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
-from proemlc_ros.features.extractor import Extractor, Vector
-from proemlc_ros.features.regions.pipeline_regions import PipelineRegions
+from proemlc_ros.features.extractor import Extractor, Vector, checked_vector, guarded
+from proemlc_ros.features.regions.crops import PipelineRegions, RegionVector
 from proemlc_ros.features.regions.region_sources import SensorRegions
-from proemlc_ros.features.regions.region_vectors import RegionVector
 from proemlc_ros.features.sensor_arrays import sample_of
-from proemlc_ros.features.streams import StampJoiner, Throttle
 from proemlc_ros.regions import WHOLE, Region
 from proemlc_ros.stamps import NANOSECONDS, stamp_of
+
+_Item = TypeVar('_Item')
+
+# A stamp this much earlier than the last one is a clock that jumped back (a looping bag), not
+# disorder on the network.
+_JUMP_BACK = NANOSECONDS
+# Most items that wait where one stream is silent or floods.
+MOST_WAITING = 1000
+
+
+class _Throttle:
+    """Limits the mean rate of a stream, by stamp: 30 Hz limited to 20 gives 20, not 15."""
+
+    def __init__(self, max_rate: float) -> None:
+        """Take the limit in messages per second; 0 = no limit."""
+        self._period = round(NANOSECONDS / max_rate) if max_rate > 0 else 0
+        # Stamps jitter; a message a little early must not wait for the next one.
+        self._allowance = self._period // 20
+        self._due: int | None = None
+
+    def allows(self, stamp: int) -> bool:
+        """Return whether the message of this stamp (nanoseconds) may pass, and count it."""
+        if self._period == 0:
+            return True
+        jumped_back = self._due is not None and stamp < self._due - self._period - _JUMP_BACK
+        if self._due is None or jumped_back:
+            self._due = stamp
+        if stamp < self._due - self._allowance:
+            return False
+        # What a pause missed is not made up for; messages are at least half a period apart.
+        self._due = max(self._due + self._period, stamp + self._period // 2)
+        return True
+
+
+class _Stamped(NamedTuple, Generic[_Item]):
+    """An item with its stamp in nanoseconds."""
+
+    stamp: int
+    item: _Item
+
+
+class _StampJoiner(Generic[_Item]):
+    """Joins items of several streams by approximate stamp.
+
+    The first stream leads. A leading item waits until every other stream has reached its stamp,
+    because only then is the nearest item known, or until any stream is `patience` beyond it.
+    The nearest items within `tolerance` join it; where one is missing it is dropped and counted.
+    The result depends on stamps and order alone, so a bag gives the same as the live robot.
+    """
+
+    def __init__(self, streams: int, tolerance: int, patience: int) -> None:
+        """Take the number of streams, and times in nanoseconds."""
+        self._tolerance = tolerance
+        self._patience = max(patience, tolerance)
+        self._leading: deque[_Stamped[_Item]] = deque()
+        # Followers carry the count of arrivals as second entry, so that items are not compared.
+        self._following: list[list[tuple[int, int, _Item]]] = [[] for _ in range(streams - 1)]
+        self._newest: list[int | None] = [None] * streams
+        self._arrivals = 0
+        self.dropped = [0] * streams
+        """For each stream, how many leading items were dropped for lack of a match in it."""
+
+    def push(self, stream: int, stamp: int, item: _Item) -> list[tuple[int, list[_Item]]]:
+        """Add an item; return what is complete now: the leading stamp, one item per stream."""
+        newest = self._newest[stream]
+        if newest is not None and stamp < newest - _JUMP_BACK:
+            self.clear()
+        self._newest[stream] = max(stamp, self._newest[stream] or stamp)
+        if stream == 0:
+            self._leading.append(_Stamped(stamp, item))
+        else:
+            self._arrivals += 1
+            insort(self._following[stream - 1], (stamp, self._arrivals, item))
+            del self._following[stream - 1][:-MOST_WAITING]
+        return self._complete()
+
+    def clear(self) -> None:
+        """Drop everything that waits."""
+        self._leading.clear()
+        for followers in self._following:
+            followers.clear()
+        self._newest = [None] * len(self._newest)
+
+    def _complete(self) -> list[tuple[int, list[_Item]]]:
+        joined = []
+        while self._leading and self._decided(self._leading[0].stamp):
+            leader = self._leading.popleft()
+            followers = [self._nearest(stream, leader.stamp) for stream in self._following]
+            self._drop_before(leader.stamp - self._tolerance)
+            if None not in followers:
+                joined.append((leader.stamp, [leader.item, *(
+                    follower.item for follower in followers if follower is not None)]))
+            for stream, follower in enumerate(followers, start=1):
+                self.dropped[stream] += follower is None
+        return joined
+
+    def _decided(self, stamp: int) -> bool:
+        if len(self._leading) > MOST_WAITING:
+            return True
+        followers = self._newest[1:]
+        if all(newest is not None and newest >= stamp for newest in followers):
+            return True
+        return max(newest for newest in self._newest if newest is not None) > (
+            stamp + self._patience)
+
+    def _nearest(
+        self, followers: list[tuple[int, int, _Item]], stamp: int,
+    ) -> _Stamped[_Item] | None:
+        place = bisect_left(followers, (stamp,))
+        near = followers[max(place - 1, 0):place + 1]
+        best = min(near, key=lambda follower: abs(follower[0] - stamp), default=None)
+        if best is None or abs(best[0] - stamp) > self._tolerance:
+            return None
+        return _Stamped(best[0], best[2])
+
+    def _drop_before(self, stamp: int) -> None:
+        for followers in self._following:
+            del followers[:bisect_left(followers, (stamp,))]
 
 
 @dataclass(frozen=True)
@@ -91,7 +208,6 @@ class FeaturePipeline:
 
         Raises:
             ExtractorError: no sensors, two of the same name, or two with regions.
-
         """
         if sum(sensor.regions is not None for sensor in sensors) > 1:
             raise ExtractorError('only one sensor of a feature pipeline can have regions')
@@ -101,9 +217,9 @@ class FeaturePipeline:
         self.received: Counter[str] = Counter()
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._index = {sensor.name: index for index, sensor in enumerate(sensors)}
-        self._limits = [Throttle(sensor.max_rate) for sensor in sensors]
+        self._limits = [_Throttle(sensor.max_rate) for sensor in sensors]
         self.regions = PipelineRegions(sensors)
-        self._joiner: StampJoiner[tuple[str, Sequence[RegionVector]]] = StampJoiner(
+        self._joiner: _StampJoiner[tuple[str, Sequence[RegionVector]]] = _StampJoiner(
             len(sensors), round(tolerance * NANOSECONDS), round(patience * NANOSECONDS))
 
     @property
@@ -126,7 +242,6 @@ class FeaturePipeline:
 
         Raises:
             BadSensorDataError: the message cannot be used; it is counted as rejected.
-
         """
         return self.finish(self.prepare(name, message, arrival))
 
@@ -137,7 +252,6 @@ class FeaturePipeline:
             name: of the sensor.
             message: of the sensor's message_type.
             arrival: nanoseconds; stands in for a stamp of zero.
-
         """
         index = self._index[name]
         self.received[name] += 1
@@ -146,7 +260,7 @@ class FeaturePipeline:
         sample, error = None, None
         if self.sensors[index].regions is None:  # else the regions are prepared, once known
             try:
-                sample = prepared_sample(self.sensors[index], message, wanted)
+                sample = _prepared_sample(self.sensors[index], message, wanted)
             except BadSensorDataError as raised:
                 error = raised
         return PreparedMessage(index, stamp, message, wanted, sample, error)
@@ -156,7 +270,6 @@ class FeaturePipeline:
 
         Raises:
             BadSensorDataError: the message cannot be used; it is counted as rejected.
-
         """
         sensor = self.sensors[prepared.index]
         message, stamp, wanted = prepared.message, prepared.stamp, prepared.wanted
@@ -169,7 +282,8 @@ class FeaturePipeline:
                     guarded(sensor.extractor, sensor.extractor.observe, prepared.sample)
                 return []
             vectors = (
-                [RegionVector(finished_vector(sensor.extractor, prepared.sample))]
+                [RegionVector(checked_vector(
+                    sensor.extractor, sensor.extractor.finished, prepared.sample))]
                 if sensor.regions is None
                 else self.regions.of_picture(sensor, message, stamp, waited))
         except BadSensorDataError as error:
@@ -187,7 +301,6 @@ class FeaturePipeline:
 
         Raises:
             BadSensorDataError: the picture cannot be used; it is counted as rejected.
-
         """
         sensor = self.regions.camera(drawn)
         if sensor is None:
@@ -222,44 +335,13 @@ class FeaturePipeline:
         ]
 
 
-def prepared_sample(sensor: Sensor, message: Any, wanted: bool) -> Any:
+def _prepared_sample(sensor: Sensor, message: Any, wanted: bool) -> Any:
     """Return what the extractor of a sensor goes on with; where no vector is wanted, the sample.
 
     Raises:
         BadSensorDataError: the message cannot be used.
-
     """
     def prepare(message: Any) -> Any:
         sample = sample_of(message, sensor.message_type)
         return sensor.extractor.prepared(sample) if wanted else sample
     return guarded(sensor.extractor, prepare, message)
-
-
-def finished_vector(extractor: Extractor, prepared: Any) -> Vector:
-    """Return the vector of a prepared sample.
-
-    Raises:
-        BadSensorDataError: the extractor failed, or gave values that are not finite.
-
-    """
-    vector: Vector = guarded(extractor, extractor.finished, prepared)
-    if not np.isfinite(vector).all():
-        raise BadSensorDataError(
-            'not_finite', f'{extractor.name} gave values that are not finite')
-    return vector
-
-
-def guarded(extractor: Extractor, work: Callable[[Any], Any], sample: Any) -> Any:
-    """Return the result of work on a sample; a message must never stop the robot.
-
-    Raises:
-        BadSensorDataError: it failed, whatever the reason.
-
-    """
-    try:
-        return work(sample)
-    except BadSensorDataError:
-        raise
-    except Exception as error:
-        raise BadSensorDataError(
-            'extractor_failed', f'{extractor.name} failed: {error!r}') from error

@@ -19,14 +19,25 @@ from typing import NamedTuple
 
 from proemlc_ros.journal.entries import (
     ENTRY_TYPES,
+    EntryRecord,
+    Judge,
+    Pair,
+    Row,
+    digest_of,
+    is_valid_entry,
+    numbers_in_words,
+    records_of,
+)
+from proemlc_ros.journal.metadata import (
+    NO_TIME,
+    BagTopic,
+    Expected,
     are_current,
     are_whole,
-    is_valid_entry,
     new_topics,
-    numbers_in_words,
+    read_metadata,
+    write_metadata,
 )
-from proemlc_ros.journal.metadata import NO_TIME, BagTopic, Expected, read_metadata, write_metadata
-from proemlc_ros.journal.proof import EntryRecord, Judge, Pair, Row, digest_of, records_of
 from proemlc_ros.journal.salvage import (
     Examined,
     FileReport,
@@ -35,10 +46,10 @@ from proemlc_ros.journal.salvage import (
     stale_logs,
     unused_name,
 )
-from proemlc_ros.journal.sqlite_file import SqliteFile
+from proemlc_ros.journal.sqlite_file import AT_ONCE, SqliteFile
 
 
-class Peek(NamedTuple):
+class _Peek(NamedTuple):
     """A first look at a file.
 
     Args:
@@ -56,7 +67,7 @@ class Peek(NamedTuple):
     time: int | None = None
 
     @classmethod
-    def at(cls, path: Path) -> Peek:
+    def at(cls, path: Path) -> _Peek:
         """Look at a file, which may be anything."""
         try:
             if not path.stat().st_size:
@@ -80,7 +91,7 @@ class Peek(NamedTuple):
         return int(found[1]) if found else -1
 
 
-def journal_files(folder: Path, expected: Expected | None = None) -> list[Peek]:
+def journal_files(folder: Path, expected: Expected | None = None) -> list[_Peek]:
     """Return the files of a folder by the numbers of their entries.
 
     One without entries comes behind the file that comes before it by the number in its name.
@@ -90,7 +101,7 @@ def journal_files(folder: Path, expected: Expected | None = None) -> list[Peek]:
         expected: by its metadata; files in it come before others with the same entries.
     """
     known = read_metadata(folder) if expected is None else expected
-    peeks = sorted(map(Peek.at, folder.glob('*.db3')),
+    peeks = sorted(map(_Peek.at, folder.glob('*.db3')),
                    key=lambda peek: (peek.number, peek.path.name))
     keys, before = {}, 0
     for peek in peeks:
@@ -101,7 +112,7 @@ def journal_files(folder: Path, expected: Expected | None = None) -> list[Peek]:
 
 def is_journal(folder: Path) -> bool:
     """Tell whether a folder is one of a journal, by what is in it."""
-    files = [Peek.at(path) for path in folder.glob('*.db3')] if folder.is_dir() else []
+    files = [_Peek.at(path) for path in folder.glob('*.db3')] if folder.is_dir() else []
     return any(peek.is_journal for peek in files) or (
         bool(files) and read_metadata(folder).head is not None)
 
@@ -187,15 +198,15 @@ class BagFiles:
                 self._file = SqliteFile(self.folder / self.files[-1].name)
             self.write_metadata()
 
-    def _own(self, peeks: list[Peek], expected: Expected) -> list[Peek]:
+    def _own(self, peeks: list[_Peek], expected: Expected) -> list[_Peek]:
         """Return the files that are a journal's, or may have been."""
         for peek in peeks:
             if peek.is_journal is False and not peek.is_in(expected):
-                self._note(f'{peek.path.name} is no file of a journal; it is left alone')
+                self._note(f'{peek.path.name} is not a journal file; it is left alone')
         return [peek for peek in peeks
                 if peek.is_journal is not False or peek.is_in(expected)]
 
-    def _is_foreign(self, peek: Peek, expected: Expected) -> bool:
+    def _is_foreign(self, peek: _Peek, expected: Expected) -> bool:
         """Tell whether a file that is not listed beside others that are is of another journal."""
         if (peek.is_in(expected) or peek.record is None
                 or not any(file.name in expected.files for file in self.files)):
@@ -343,7 +354,7 @@ class BagFiles:
         if not messages:
             return []
         file = self._file or self._reopen()
-        if file.size() > self.max_file_bytes or self._outdated:
+        if file.size > self.max_file_bytes or self._outdated:
             file = self.begin_file()
         last_time = max((part.last_time or 0 for part in self.files), default=0)
         start = max(now, last_time + 1)
@@ -356,9 +367,11 @@ class BagFiles:
             # The error may have come behind the commit.
             file.close()
             self._file, self.in_doubt = None, True
-            self._file = SqliteFile(file.path)
+            # Not to be kept: where the disk fails, SQLite opens it as one that is only read.
+            with closing(SqliteFile(file.path)) as written:
+                found = written.row(rows[-1][0]) == rows[-1]
             self.in_doubt = False
-            if self._file.row(rows[-1][0]) != rows[-1]:
+            if not found:
                 raise
         for row in rows:
             self.files[-1].add(row)
@@ -367,8 +380,7 @@ class BagFiles:
 
     def begin_file(self) -> SqliteFile:
         """Begin the next file."""
-        if self._file is None:
-            raise FileNotFoundError(f'no file of {self.folder} is open')
+        file = self._file or self._reopen()
         if self._outdated:
             # The definitions of this version; the topics that there are keep their names.
             names = {topic.type: topic.name for topic in self.topics}
@@ -376,7 +388,7 @@ class BagFiles:
                                   for topic in new_topics(self._node_name)]
             self._outdated, self._mixed = False, True
         following = SqliteFile.create(self._new_path(), self.topics)
-        self._file.close()
+        file.close()
         self._file = following
         self.files.append(FileReport(following.path.name))
         self.write_metadata()
@@ -449,7 +461,8 @@ class BagFiles:
 
     # ----- reading -----
 
-    def pairs(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
+    def pairs(self, after: int = 0, topics: Sequence[int] = (),
+              at_once: int = AT_ONCE) -> Iterator[Pair]:
         """Yield the entries above `after` that prove themselves; of some topics, or of all."""
         for file in self.files:
             if file.last <= after and file is not self.files[-1]:
@@ -459,13 +472,14 @@ class BagFiles:
                             if pair[0][0] > after and (not topics or pair[0][1] in topics))
                 continue
             with self._opened(file) as opened:
-                for row, record in opened.pairs(after, topics) if opened else ():
+                for row, record in opened.pairs(after, topics, at_once) if opened else ():
                     if record is None or digest_of(row) == record.digest:
                         yield row, record
 
     def pair(self, number: int, topics: Sequence[int] = ()) -> Pair | None:
         """Return one entry; None where it is gone, or of another topic."""
-        found = next(self.pairs(number - 1, topics), None)
+        # One at a time: those behind it may be megabytes of pictures.
+        found = next(self.pairs(number - 1, topics, at_once=1), None)
         return None if found is None or found[0][0] != number else found
 
     def references(self, prefix: str, most: int) -> list[tuple[int, str]]:
@@ -514,7 +528,7 @@ class BagFiles:
                 yield opened
 
 
-def _topics_in(peeks: Sequence[Peek]) -> list[BagTopic]:
+def _topics_in(peeks: Sequence[_Peek]) -> list[BagTopic]:
     """Return the topics of the newest file whose list of them is whole."""
     for peek in reversed(peeks):
         try:

@@ -4,24 +4,32 @@
 
 Annotations carry their features, so that a new classifier that replays the journal learns the
 same, and the journal can be evaluated like any bag. Each entry has a record beside it that proves
-it, see proof.py.
+it, see entries.py.
+
+Beside the files lie the settings of the model, and the model files that entries load, kept by
+their hash: a file name says nothing about what the file held when it was loaded. A copy, not a
+link: programs such as cp write into the file that is there.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from proemlc_ros.cdr import read_picture
-from proemlc_ros.errors import JournalError
-from proemlc_ros.files import write_problem
-from proemlc_ros.journal.attachments import ATTACHMENTS, Attachments, names_content, read_settings
+from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.options import Options
+from proemlc_ros.errors import JournalError, ModelDirectoryError, ParameterError
+from proemlc_ros.files import replace_text, sync_folder, write_problem
 from proemlc_ros.journal.bag_files import BagFiles, is_journal
 from proemlc_ros.journal.entries import (
     EVENT_TOPIC,
@@ -30,13 +38,13 @@ from proemlc_ros.journal.entries import (
     RECORD_TOPICS,
     JournalEntry,
     JournalRecord,
+    Pair,
     decode,
     encode,
     late_reference,
     pictures_of,
     with_pictures,
 )
-from proemlc_ros.journal.proof import Pair
 from proemlc_ros.journal.salvage import FileReport
 from proemlc_ros.journal.sqlite_file import AT_ONCE
 from proemlc_ros.records import Picture
@@ -99,14 +107,16 @@ class Journal:
         """Return the folder of the journal that a path names; None where it is no journal.
 
         Args:
-            path: the folder itself, a .db3 file in it, or a model directory that has one.
+            path: the folder itself, a .db3 file in it, a model directory that has one, or the
+                folder of `proemlc teach` or `demo`.
         """
         if path.suffix == '.db3' and path.is_file():
             path = path.parent
         if is_journal(path):
             return path
-        if is_journal(path / JOURNAL):
-            return path / JOURNAL
+        for folder in (path / JOURNAL, path / 'model' / JOURNAL):
+            if is_journal(folder):
+                return folder
         found = [folder for folder in (path.iterdir() if path.is_dir() else ())
                  if is_journal(folder)]
         return found[0] if len(found) == 1 else None
@@ -162,6 +172,10 @@ class Journal:
             return [range(max(gap.start, after + 1), gap.stop) for gap in self._files.gaps()
                     if gap.stop > after + 1]
 
+    def dropped(self) -> int:
+        """Return the number of the last entry of those dropped at the beginning; 0: none."""
+        return max((gap.stop - 1 for gap in self.missing()[:1] if gap.start == 1), default=0)
+
     def append(self, records: Sequence[JournalRecord], references: Sequence[str] | None = None,
                pictures: Sequence[Picture | None] | None = None) -> list[int]:
         """Write records in one transaction; they are on the disk when this returns.
@@ -214,8 +228,8 @@ class Journal:
                 written = self._files.append(rows, now, references)
             except (OSError, sqlite3.Error) as error:
                 self.problem = self._in_words('write', error)
-                doubt = ('; it cannot be told whether it was written, and it is withdrawn as '
-                         'soon as the disk answers') if self._files.in_doubt else ''
+                doubt = ('; it may have been written, and is then withdrawn as soon as the disk '
+                         'answers') if self._files.in_doubt else ''
                 raise JournalError(self.problem + doubt) from error
             self.problem = ''
             self.last_write = now
@@ -361,3 +375,135 @@ class Journal:
     def _in_words(self, what: str, error: object) -> str:
         return (f'cannot {what} the journal {self.folder}: {error}; check the disk for space and '
                 'the folder for write permission')
+
+
+# ----- attachments -----
+
+
+ATTACHMENTS = 'attachments'
+"""Folder of model files in the folder of a journal."""
+SETTINGS_FILE = 'settings.json'
+"""Settings of the model, in the folder of its journal: needed to learn the same again."""
+SNAPSHOT, OLDER_SNAPSHOT = 'snapshot.npz', 'snapshot_older.npz'
+"""Snapshots of the model, beside the folder of its journal."""
+
+_PREFIX = 'sha256:'
+_ENDING = '.npz'
+_PART = 2**20
+
+
+class Attachments:
+    """A folder of files that are named by their content.
+
+    Args:
+        folder: made with the first file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(self, path: Path) -> str:
+        """Keep the content of a file; it is on the disk when this returns.
+
+        Args:
+            path: the file.
+
+        Returns:
+            The reference by which the content is found again.
+
+        Raises:
+            OSError: it cannot be read or kept.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = self.folder / f'.{os.getpid()}.tmp'
+        digest = sha256()
+        try:
+            with path.open('rb') as source, temporary.open('wb') as target:
+                while part := source.read(_PART):
+                    digest.update(part)
+                    target.write(part)
+                target.flush()
+                os.fsync(target.fileno())
+            temporary.replace(self.folder / f'{digest.hexdigest()}{_ENDING}')
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(self.folder)
+        return _PREFIX + digest.hexdigest()
+
+    def find(self, reference: str) -> Path:
+        """Return the file with the content that a reference names.
+
+        Raises:
+            ModelDirectoryError: it is gone, or is not what it was.
+        """
+        path = self._path(reference)
+        if not path.is_file():
+            raise ModelDirectoryError(f'{path} is gone')
+        if _hash_of(path) != path.stem:
+            raise ModelDirectoryError(f'{path} is damaged')
+        return path
+
+    def has(self, path: Path) -> bool:
+        """Tell whether the content of a file is kept."""
+        return (self.folder / f'{_hash_of(path)}{_ENDING}').is_file()
+
+    def keep_only(self, references: Iterable[str]) -> None:
+        """Delete the content that nothing refers to any more."""
+        needed = {self._path(reference).name for reference in references}
+        for path in self.folder.glob(f'*{_ENDING}'):
+            if path.name not in needed:
+                path.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.folder.glob(f'*{_ENDING}'))
+
+    def _path(self, reference: str) -> Path:
+        return self.folder / f'{reference.removeprefix(_PREFIX)}{_ENDING}'
+
+
+def names_content(reference: str) -> bool:
+    """Tell whether a reference is one to the content of a file."""
+    return reference.startswith(_PREFIX)
+
+
+def _hash_of(path: Path) -> str:
+    """Return the hash of a file, as in references."""
+    digest = sha256()
+    with path.open('rb') as stream:
+        while part := stream.read(_PART):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+# ----- settings and snapshots -----
+
+
+def write_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings into the folder of a journal, where they are not there already.
+
+    Args:
+        folder: of the journal.
+        settings: of the learner; those left out follow its first features.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    if read_settings(folder) != settings or not (folder / SETTINGS_FILE).exists():
+        replace_text(folder / SETTINGS_FILE, json.dumps(dict(settings), indent=1) + '\n')
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder; empty where there are none that this version knows."""
+    try:
+        values = json.loads((folder / SETTINGS_FILE).read_text(encoding='utf-8'))
+        Options.from_dict(values)
+        return dict(values)
+    except (OSError, ValueError, TypeError, AttributeError, ParameterError):
+        return {}
+
+
+def position_of(model: ProEMLC) -> int:
+    """Return the last entry of the journal that a snapshot holds."""
+    position = model.extra.get('position', 0)
+    return position if isinstance(position, int) else 0

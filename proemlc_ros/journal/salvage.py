@@ -25,9 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from proemlc_ros.journal.entries import are_whole, numbers_in_words
-from proemlc_ros.journal.metadata import BagTopic, FileSummary
-from proemlc_ros.journal.proof import (
+from proemlc_ros.journal.entries import (
     LOST_REFERENCE,
     EntryRecord,
     Judge,
@@ -37,7 +35,9 @@ from proemlc_ros.journal.proof import (
     Verdict,
     digest_of,
     merged,
+    numbers_in_words,
 )
+from proemlc_ros.journal.metadata import BagTopic, FileSummary, are_whole
 from proemlc_ros.journal.sqlite_file import SqliteFile, is_disk_error
 
 
@@ -198,10 +198,10 @@ def _salvage(path: Path, judge: Judge, following: EntryRecord | None,
     return salvaged
 
 
-def _chosen(rows: list[ScannedRow], records: list[EntryRecord]
+def _chosen(rows: list[_ScannedRow], records: list[EntryRecord]
             ) -> Iterator[tuple[Row | None, EntryRecord | None]]:
     """Yield one entry and record per number: where pages have several, those that fit."""
-    candidates: dict[int, list[ScannedRow]] = {}
+    candidates: dict[int, list[_ScannedRow]] = {}
     for scanned in rows:
         candidates.setdefault(scanned.row[0], []).append(scanned)
     chosen_rows: dict[int, Row] = {}
@@ -361,23 +361,23 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 Value = int | bytes | str | None
 
 
-class ScannedRow(NamedTuple):
+class _ScannedRow(NamedTuple):
     """An entry found in a page; certain: the page says that it is one of rows."""
 
     row: Row
     certain: bool
 
 
-def scan(data: bytes) -> tuple[list[ScannedRow], list[EntryRecord]]:
+def scan(data: bytes) -> tuple[list[_ScannedRow], list[EntryRecord]]:
     """Return all entries and records in the bytes of a file, in no order."""
-    rows: list[ScannedRow] = []
+    rows: list[_ScannedRow] = []
     records: list[EntryRecord] = []
     for number, values, certain in _cells(data):
         if len(values) != 4 or values[0] is not None:
             continue
         _, second, third, fourth = values
         if isinstance(second, int) and isinstance(third, int) and isinstance(fourth, bytes):
-            rows.append(ScannedRow((number, second, third, fourth), certain))
+            rows.append(_ScannedRow((number, second, third, fourth), certain))
         elif isinstance(second, bytes) and isinstance(third, bytes) and isinstance(fourth, str):
             if certain and len(second) == len(third) == 16:
                 records.append(EntryRecord.read(number, second, third, fourth))

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.files import sync_folder
+from proemlc_ros.journal.entries import LARGEST_NUMBER, EntryRecord, Pair, Row, merged
 from proemlc_ros.journal.metadata import BagTopic
-from proemlc_ros.journal.proof import LARGEST_NUMBER, EntryRecord, Pair, Row, merged
 
 # Zeros kept behind the last page (sparse, so free). SQLite ignores them; a file whose last bytes
 # are lost, as cheap flash does on power failure, then loses none of its content.
-GUARD_BYTES = 64 * 1024
+_GUARD_BYTES = 64 * 1024
 
 _SCHEMA = """
 CREATE TABLE schema(schema_version INTEGER PRIMARY KEY, ros_distro TEXT NOT NULL);
@@ -67,6 +67,7 @@ class SqliteFile:
 
     Attributes:
         has_records: whether its entries have records, which only those of a journal have.
+        size: bytes that the content takes, after the last append.
 
     Raises:
         sqlite3.Error: the file is not a database, or damaged.
@@ -77,6 +78,7 @@ class SqliteFile:
         self._database = _connect_to_read(path) if read_only else _connect(path)
         try:
             self._room = path.stat().st_size
+            self.size = self._content_size()
             found = self._database.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'proemlc_entries'").fetchone()
             self.has_records = found is not None
@@ -174,17 +176,18 @@ class SqliteFile:
             yield from merged(rows, records)
             after = end
 
-    def pairs(self, after: int = 0, topics: Sequence[int] = ()) -> Iterator[Pair]:
+    def pairs(self, after: int = 0, topics: Sequence[int] = (),
+              at_once: int = AT_ONCE) -> Iterator[Pair]:
         """Yield rows above a number, of some topics or all, with their records; see `entries`."""
         among = f'AND topic_id IN ({",".join(map(str, topics))}) ' if topics else ''
         records = 'proemlc_entries' if self.has_records else (
             '(SELECT NULL AS id, NULL AS digest, NULL AS chain, NULL AS reference)')
         found: list[tuple[Any, ...]] = []
-        while not found or len(found) == AT_ONCE:
+        while not found or len(found) == at_once:
             found = self._database.execute(
                 'SELECT messages.id, topic_id, timestamp, data, digest, chain, reference '
                 f'FROM messages LEFT JOIN {records} AS proof ON proof.id = messages.id '
-                f'WHERE messages.id > ? {among}ORDER BY messages.id LIMIT {AT_ONCE}',
+                f'WHERE messages.id > ? {among}ORDER BY messages.id LIMIT {at_once}',
                 (after,)).fetchall()
             for number, topic, time, data, *proof in found:
                 yield (number, topic, time, data), (
@@ -238,8 +241,7 @@ class SqliteFile:
             return False
         return len(found) > 1 and found == [(name, '') for name in types[:len(found)]]
 
-    def size(self) -> int:
-        """Return the bytes that the content takes."""
+    def _content_size(self) -> int:
         (pages,), = self._database.execute('PRAGMA page_count')
         (page,), = self._database.execute('PRAGMA page_size')
         return int(pages * page)
@@ -266,11 +268,11 @@ class SqliteFile:
 
     def _keep_guard(self) -> None:
         try:
-            size = self.size()
-            if self._room < size + GUARD_BYTES // 2:
+            self.size = self._content_size()
+            if self._room < self.size + _GUARD_BYTES // 2:
                 # By path: closing a second descriptor would drop SQLite's locks on the file.
-                os.truncate(self.path, size + GUARD_BYTES)
-                self._room = size + GUARD_BYTES
+                os.truncate(self.path, self.size + _GUARD_BYTES)
+                self._room = self.size + _GUARD_BYTES
         except (OSError, sqlite3.Error):
             pass  # The entries are on the disk; the guard is made with the next ones.
 

@@ -15,60 +15,28 @@ load concerns these samples too; what was turned between that entry and the load
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from proemlc_ros.errors import UndoError
-from proemlc_ros.journal.entries import JournalEntry
-from proemlc_ros.records import REQUEST_PREFIX, Annotation, ClientRequest, Event, EventKind
+from proemlc_ros.journal.entries import (
+    LAST_REFERENCE,
+    REJECTED_REFERENCE,
+    JournalEntry,
+    ModelStep,
+    group_of,
+)
+from proemlc_ros.records import Annotation, Event, EventKind
 
-# Requests of clients that record many samples as one step.
-_BURST = re.compile(r'(burst:[0-9a-f]{12}):\d{1,9}')
-# How the undo of the last annotation refers to it.
-_LAST = re.compile(r'entry:(\d{1,19})')
-LABEL_CHANGES = (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS)
+_LABEL_CHANGES = (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS)
 # What gives the model another beginning: the samples before it are not part of the model.
 BEGINNINGS = (EventKind.LOAD, EventKind.RESET)
-TURNS = (EventKind.UNDO, EventKind.REDO)
+_TURNS = (EventKind.UNDO, EventKind.REDO)
 Turn = tuple[int, EventKind, int]
 """Number, kind and target of an undo or redo."""
-
-
-class ModelStep(NamedTuple):
-    """A change of the model that can be undone.
-
-    Args:
-        number: of its journal entry.
-        time: nanoseconds since the epoch, when it was written.
-        record: the annotation without features, or the event.
-        group: of steps that are undone together, such as a burst; empty: none.
-    """
-
-    number: int
-    time: int
-    record: Annotation | Event
-    group: str = ''
-
-    @property
-    def kind(self) -> EventKind | None:
-        """Kind of the event; None for an annotation."""
-        return self.record.kind if isinstance(self.record, Event) else None
-
-    @property
-    def annotator(self) -> str:
-        """Who did it; empty where not stated."""
-        return self.record.annotator
-
-    @property
-    def sample(self) -> int:
-        """The sample concerned; 0 where none is."""
-        if isinstance(self.record, Annotation):
-            return self.number
-        return 0 if self.record.kind is EventKind.LOAD else self.record.sample
 
 
 class Change(NamedTuple):
@@ -149,15 +117,15 @@ class TableState:
 
     def change_label(self, event: Event) -> None:
         """Rename, remove or merge a label in all samples."""
-        if is_column_change(event, self.labels) and event.kind is EventKind.RENAME:
+        if _is_column_change(event, self.labels) and event.kind is EventKind.RENAME:
             self.labels = {event.new_label if name == event.label else name: count
                            for name, count in self.labels.items()}
             self.shown[event.new_label] = self.shown.pop(event.label, 0)
             for number, sample in self.samples.items():
-                self.samples[number] = with_label_changed(sample, event)
+                self.samples[number] = sample.changed_by(event)
             return
         for number, sample in list(self.samples.items()):
-            changed = with_label_changed(sample, event)
+            changed = sample.changed_by(event)
             if changed is not sample:
                 self.put(number, changed)
 
@@ -171,9 +139,12 @@ class SampleTable:
         last: number of the last entry that was read.
         forgotten: number of the last entry that the journal has dropped.
         state: what is in force.
+
+    Args:
+        forgotten: number of the last entry that the journal has dropped; 0: none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, forgotten: int = 0) -> None:
         self.steps: dict[int, ModelStep] = {}
         self.undone: dict[int, int] = {}
         self.last = 0
@@ -181,7 +152,7 @@ class SampleTable:
         self._turns: list[Turn] = []
         # Annotations that the learner rejected: they are in the journal only.
         self._rejected: set[int] = set()
-        self.forgotten = 0
+        self.forgotten = forgotten
 
     @property
     def samples(self) -> dict[int, Annotation]:
@@ -209,26 +180,38 @@ class SampleTable:
 
     def follow(self, entries: Iterable[JournalEntry]) -> SampleTable:
         """Apply entries in order; return the table itself."""
-        for entry in entries:
-            self.apply(entry)
+        for _ in self.changes(entries):
+            pass
         return self
 
-    def apply(self, entry: JournalEntry) -> Change:
-        """Take note of one entry behind the last one.
+    def changes(self, entries: Iterable[JournalEntry]) -> Iterator[tuple[JournalEntry, Change]]:
+        """Apply entries in order; yield each with what it does.
 
-        Returns:
-            What it does to the samples; nothing where it cannot be read.
+        The undo or redo of several steps that belong together is one change, of its last entry.
         """
+        for together, some in groupby(entries, self._turned_group):
+            if together:
+                *_, last = found = [*some]
+                yield last, self._turn_group(found)
+            else:
+                for entry in some:
+                    yield entry, self.apply(entry)
+
+    def apply(self, entry: JournalEntry) -> Change:
+        """Take in the entry behind the last one; return what it does, nothing if unreadable."""
         number, record = entry.number, entry.record
         self.last = max(self.last, number)
         if isinstance(record, Annotation):
             return self._add(entry, record)
         if record is None:
             return Change()
-        if record.kind in TURNS:
+        if entry.reference == REJECTED_REFERENCE:
+            return self._reject_before_others(record.sample)
+        if record.kind in _TURNS:
             return self._turn(number, record, *self._targets(entry, record))
-        step = self.steps[number] = ModelStep(number, entry.time, record)
-        if record.kind in LABEL_CHANGES and is_column_change(record, self.state.labels):
+        step = self.steps[number] = ModelStep(number, entry.time, record,
+                                              group_of(entry.reference))
+        if record.kind in _LABEL_CHANGES and _is_column_change(record, self.state.labels):
             self._do(step, self.state)
             return Change(columns=[record], renamed=True)
         if record.kind in (EventKind.RELABEL, EventKind.DELETE, EventKind.RENEW):
@@ -240,12 +223,27 @@ class SampleTable:
             self.state = before.copy()
             self._do(step, self.state)
         return difference(before, self.state)._replace(
-            merged=[record.label] if record.kind in LABEL_CHANGES else ())
+            merged=[record.label] if record.kind in _LABEL_CHANGES else ())
 
-    def reject(self, number: int) -> None:
-        """Leave out an annotation that the learner cannot take."""
+    def reject(self, number: int) -> Change:
+        """Leave out an annotation that the learner cannot take, now or when it is read."""
+        if number <= self.forgotten:
+            return Change()
         self._rejected.add(number)
-        self.state.put(number, None)
+        self.steps.pop(number, None)
+        return self._do_one(ModelStep(number, 0, Event(EventKind.DELETE, sample=number)))
+
+    def _reject_before_others(self, number: int) -> Change:
+        """Leave out an annotation before those behind it, which bring labels in their order."""
+        state = self.state
+        behind = {later: state.samples[later]
+                  for later in takewhile(number.__lt__, reversed(state.samples))}
+        for later in behind:
+            state.put(later, None)
+        change = self.reject(number)
+        for later in reversed(behind):
+            state.put(later, behind[later])
+        return change
 
     def date(self, number: int, time: int) -> None:
         """Take note of when a step was written."""
@@ -290,10 +288,10 @@ class SampleTable:
         before = self.at(number) if before is None else before
         columns, merged = _columns_of((
             step.record for step in self.in_force(number)
-            if isinstance(step.record, Event) and step.kind in LABEL_CHANGES), before.labels)
+            if isinstance(step.record, Event) and step.kind in _LABEL_CHANGES), before.labels)
         return difference(before, self.state, columns)._replace(merged=merged, restored=any(
             at > number >= target > self.state.origin and target in self.steps
-            and self.steps[target].kind in LABEL_CHANGES for at, _, target in self._turns))
+            and self.steps[target].kind in _LABEL_CHANGES for at, _, target in self._turns))
 
     def begins(self, number: int) -> bool:
         """Tell whether the model began again with an entry, by a reset or another model's file.
@@ -313,6 +311,15 @@ class SampleTable:
             if step.kind in BEGINNINGS and self.begins(step.number):
                 found.update(self._folded(step.number - 1, self._turns).samples)
         return {**found, **self.samples}
+
+    def concerned(self, event: Event) -> int:
+        """Return how many samples a model has to learn or unlearn for an event, at most."""
+        if event.kind is EventKind.MERGE_LABELS:
+            return self.state.labels.get(event.label, 0)
+        step = self.steps.get(event.sample) if event.kind in _TURNS else None
+        # Whether all are learnt again is not known before it is tried.
+        return 1 if step is None or step.kind in (None, EventKind.RELABEL, EventKind.DELETE,
+                                                  EventKind.RENAME) else len(self.steps)
 
     # ----- undo and redo -----
 
@@ -344,23 +351,37 @@ class SampleTable:
         Raises:
             UndoError: they are not the next ones, or there are none.
         """
-        table, found = self.copy(), list[ModelStep]()
+        # What undo and redo look at; nothing is folded.
+        table, found = copy(self), list[ModelStep]()
+        table.undone = dict(self.undone)
         while not found or len(found) < len(numbers):
             steps = (table.next_undo if kind is EventKind.UNDO else table.next_redo)(annotator)
             if not steps and not numbers:
                 raise UndoError(f'there is nothing to {kind.name.lower()}')
             if numbers and not {step.number for step in steps} & numbers:
                 text = f'entry {steps[0].number}' if steps else 'nothing'
-                raise UndoError('something else was done meanwhile: the next to '
-                                f'{kind.name.lower()} is {text}; look again')
+                raise UndoError('the history has changed: the next to '
+                                f'{kind.name.lower()} is {text}; reload it')
             for step in steps:
                 table._require_nothing_behind(step)
                 found.append(step)
-                table.apply(JournalEntry(table.last + 1, Event(kind, sample=step.number)))
+                _apply_turn(table.undone, (self.last + len(found), kind, step.number))
         if numbers and {step.number for step in found} != numbers:
-            raise UndoError('something else was done meanwhile: other steps belong to these; '
-                            'look again')
+            raise UndoError('the history has changed: other steps belong to these; '
+                            'reload it')
         return found
+
+    def require_turnable(self, kind: EventKind, numbers: Iterable[int]) -> None:
+        """Check that steps can be undone or redone that were chosen a while ago.
+
+        Raises:
+            UndoError: somebody else has turned them, or goes on behind a beginning among them.
+        """
+        for number in numbers:
+            if number not in self.steps or (number in self.undone) is (kind is EventKind.UNDO):
+                raise UndoError('something else was done meanwhile: entry '
+                                f'{number} was changed; look again')
+            self._require_nothing_behind(self.steps[number])
 
     def _require_nothing_behind(self, step: ModelStep) -> None:
         """Check that nothing was done to the model that a step replaced as a whole."""
@@ -373,6 +394,8 @@ class SampleTable:
 
     def _add(self, entry: JournalEntry, record: Annotation) -> Change:
         number, state = entry.number, self.state
+        if number in self._rejected:
+            return Change()
         bare = record._replace(features=None, request=None)
         self.steps[number] = ModelStep(number, entry.time, bare, group_of(entry.reference))
         known = len(state.labels)
@@ -388,7 +411,7 @@ class SampleTable:
         return Change({} if before in (None, after) else {number: before},
                       {} if after in (None, before) else {number: after},
                       rebased=state.layer != layer, renamed=[*state.labels] != names,
-                      unknown=0 if number in self.steps else number)
+                      unknown=0 if number in self.steps or number in self._rejected else number)
 
     def _turn(self, number: int, event: Event, target: int, *more: int) -> Change:
         """Undo a step or redo it; more: others that go with it."""
@@ -400,8 +423,9 @@ class SampleTable:
             return self._do_one(ModelStep(number, 0, Event(EventKind.DELETE, sample=target)))
         self.state = self._folded(self.last, self._turns)
         if step is None:
-            return difference(before, self.state)._replace(unknown=target)
-        if isinstance(step.record, Annotation) or step.kind not in LABEL_CHANGES:
+            return difference(before, self.state)._replace(
+                unknown=0 if target in self._rejected else target)
+        if isinstance(step.record, Annotation) or step.kind not in _LABEL_CHANGES:
             return difference(before, self.state)
         # As a change of columns where it is one: no sample is learnt again.
         plain, turned = difference(before, self.state)._replace(restored=True), step.record
@@ -409,14 +433,40 @@ class SampleTable:
             if turned.kind is not EventKind.RENAME:
                 return plain
             turned = turned._replace(label=turned.new_label, new_label=turned.label)
-        if not is_column_change(turned, before.labels):
+        if not _is_column_change(turned, before.labels):
             return plain
         columns = difference(before, self.state, [turned])
         return columns if len(columns.removed) < len(plain.removed) else plain
 
+    def _turned_group(self, entry: JournalEntry) -> str:
+        """Return a key of the steps that an entry turns together with others; empty: with none."""
+        if (not isinstance(entry.record, Event) or entry.record.kind not in _TURNS
+                or entry.reference == REJECTED_REFERENCE
+                or LAST_REFERENCE.fullmatch(entry.reference)):
+            return ''
+        step = self.steps.get(entry.record.sample)
+        return '' if step is None or not step.group else f'{entry.record.kind} {step.group}'
+
+    def _turn_group(self, entries: Sequence[JournalEntry]) -> Change:
+        """Undo or redo steps that belong together, in one fold."""
+        before = self.state
+        turns = [(entry.number, entry.record.kind, entry.record.sample) for entry in entries
+                 if isinstance(entry.record, Event)]
+        self.last = max(self.last, turns[-1][0])
+        self._turns += turns
+        for turn in turns:
+            _apply_turn(self.undone, turn)
+        if all(kind is EventKind.UNDO and target in before.samples for _, kind, target in turns):
+            self.state = before.copy()
+            for *_, target in turns:
+                self.state.put(target, None)
+        else:
+            self.state = self._folded(self.last, self._turns)
+        return difference(before, self.state)
+
     def _targets(self, entry: JournalEntry, event: Event) -> list[int]:
         """Return the step that an undo or redo turns, and others that go with it."""
-        named = _LAST.fullmatch(entry.reference)
+        named = LAST_REFERENCE.fullmatch(entry.reference)
         if not named:  # An early version said nothing: it meant the last one.
             return [event.sample or max(self.samples, default=0)]
         target = int(named[1])
@@ -467,16 +517,15 @@ class SampleTable:
         """Do to a state what a step does that is no beginning."""
         record = step.record
         if isinstance(record, Annotation):
-            if step.number not in self._rejected:
-                state.put(step.number, record)
+            state.put(step.number, record)
         elif record.kind is EventKind.RELABEL:
             if record.sample in state.samples:
-                state.put(record.sample, relabelled(state.samples[record.sample], record))
+                state.put(record.sample, state.samples[record.sample].changed_by(record))
         elif record.kind is EventKind.DELETE:
             state.put(record.sample, None)
         elif record.kind is EventKind.RENEW:
             state.layer = step.number
-        elif record.kind in LABEL_CHANGES:
+        elif record.kind in _LABEL_CHANGES:
             state.change_label(record)
 
     def _place_of(self, step: ModelStep) -> int:
@@ -498,11 +547,9 @@ def difference(before: TableState, after: TableState, columns: Sequence[Event] =
     added: dict[int, Annotation] = {}
     for number, old in before.samples.items():
         new = after.samples.get(number)
-        if new is old:
-            continue
         for event in columns:
-            old = with_label_changed(old, event)
-        if new is None or said(old) != said(new):
+            old = old.changed_by(event)
+        if new is not old and (new is None or old.meaning != new.meaning):
             removed[number] = old
             if new is not None:
                 added[number] = new
@@ -531,64 +578,10 @@ def _columns_of(events: Iterable[Event],
     return columns, merged
 
 
-def said(sample: Annotation) -> tuple[frozenset[str], frozenset[str], bool]:
-    """Return what an annotation says about labels, in a form that compares."""
-    absent = frozenset[str]() if sample.complete else frozenset(sample.absent)
-    return frozenset(sample.labels), absent, sample.complete
-
-
-def is_column_change(event: Event, labels: Mapping[str, int]) -> bool:
+def _is_column_change(event: Event, labels: Mapping[str, int]) -> bool:
     """Tell whether an event changes a label as a whole, without a look at single samples."""
     return event.kind is EventKind.REMOVE or (
         event.kind is EventKind.RENAME and event.new_label not in labels)
-
-
-def last_reference(number: int) -> str:
-    """Return how the undo of the last annotation refers to it."""
-    return f'entry:{number}'
-
-
-def group_of(reference: str) -> str:
-    """Return the group of the annotation with this reference; empty where it has none."""
-    if not reference.startswith(REQUEST_PREFIX):
-        return ''
-    request = ClientRequest.from_reference(reference)
-    found = _BURST.fullmatch(request.id) if request is not None else None
-    return found[1] if found else ''
-
-
-def relabelled(sample: Annotation, event: Event) -> Annotation:
-    """Return a sample with the labels of a correction."""
-    return sample._replace(labels=event.labels, absent=event.absent, complete=event.complete)
-
-
-def with_label_changed(sample: Annotation, event: Event) -> Annotation:
-    """Return a sample after a label was renamed, removed or merged."""
-    if event.label not in sample.labels and event.label not in sample.absent and (
-            event.kind is not EventKind.MERGE_LABELS or event.new_label not in sample.absent):
-        return sample
-    if event.kind is EventKind.REMOVE:
-        return sample.without([event.label])
-    if event.kind is EventKind.MERGE_LABELS:
-        return _merged(sample, event.label, event.new_label)
-    return _once(sample.renamed(event.label, event.new_label))
-
-
-def _merged(sample: Annotation, label: str, into: str) -> Annotation:
-    """Return a sample whose merged label is present where one of the two is, absent where both."""
-    both = {label, into} <= {*sample.absent}
-    rest = sample.renamed(label, into)
-    absent = tuple(name for name in rest.absent if name != into)
-    if both and into not in rest.labels:
-        absent = (*absent, into)
-    return _once(rest._replace(absent=absent))
-
-
-def _once(sample: Annotation) -> Annotation:
-    """Return a sample in which every name is listed once, and none is both."""
-    labels = tuple(dict.fromkeys(sample.labels))
-    return sample._replace(labels=labels, absent=tuple(
-        name for name in dict.fromkeys(sample.absent) if name not in labels))
 
 
 def _apply_turn(undone: dict[int, int], turn: Turn) -> None:

@@ -1,34 +1,199 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes a bag, where `ros2 bag play` is not installed."""
+"""Publishes a bag, where `ros2 bag play` is not installed, and teaches what it holds.
+
+Published on topics, the events of a journal have no effect, and annotations are lost until both
+sides have found each other. So a classifier is taught by its services: each call is answered
+before the next, and it ends with the model of the one that was recorded.
+"""
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from heapq import merge
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import rclpy
+from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.utilities import try_shutdown
 from rosbags.interfaces import QosDurability
 
-from proemlc_ros.bags.learnt_copies import node_of
 from proemlc_ros.bags.reader import BagReader, offered_qos
-from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources
-from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE
+from proemlc_ros.bags.sources import BagRecord, Sources, TopicSelection, find_sources, node_of
+from proemlc_ros.conversions import ANNOTATION_TYPE, EVENT_TYPE, FEATURES_TYPE, annotation_message
 from proemlc_ros.errors import BagError, ParameterError
 from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.journal.metadata import BagTopic
-from proemlc_ros.nodes.teaching_player import TeachingPlayer
+from proemlc_ros.nodes.ros_messages import SERVICE_QOS, SERVICES, RosMessages
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
+from proemlc_ros.stamps import StampBuffer
+
+# Seconds that the classifier may take for one answer; building a model again takes the longest.
+ANSWER_TIMEOUT = 120.0
+# Seconds after which an annotation is sent again, by the same id, so that it is learnt once: an
+# answer is lost where the classifier has not found this client yet.
+REPEAT_AFTER = 10.0
+# Vectors kept for annotations to come, as in the classifier.
+MAX_VECTORS = 1000
+_SERVICES = ('annotate', 'undo', 'reset', 'renew', 'rename_label', 'remove_label', 'load_model',
+             'change_samples', 'merge_labels', 'list_history', 'undo_change', 'redo_change')
+_CORRECTIONS = (EventKind.RELABEL, EventKind.DELETE)
+_TURNS = (EventKind.UNDO, EventKind.REDO)
+# Service and request of the events that refer to no other entry.
+_REQUESTS: dict[EventKind, Callable[[Event], tuple[str, dict[str, Any]]]] = {
+    EventKind.UNDO: lambda event: ('undo', {}),
+    EventKind.REDO: lambda event: ('redo_change', {}),
+    EventKind.RESET: lambda event: ('reset', {}),
+    EventKind.RENEW: lambda event: ('renew', {}),
+    EventKind.RENAME: lambda event: (
+        'rename_label', {'label': event.label, 'new_label': event.new_label}),
+    EventKind.REMOVE: lambda event: ('remove_label', {'label': event.label}),
+    EventKind.MERGE_LABELS: lambda event: (
+        'merge_labels', {'label': event.label, 'into': event.new_label}),
+    EventKind.LOAD: lambda event: ('load_model', {'file_name': event.file_name}),
+}
+
+
+class TeachingPlayer:
+    """Carries out annotations and events of a bag at a classifier.
+
+    Args:
+        node: to call with.
+        executor: that has the node.
+        classifier: full name of the classifier.
+
+    Attributes:
+        done: number of annotations and events carried out.
+        failures: why others were not, in words.
+    """
+
+    def __init__(self, node: Node, executor: Executor, classifier: str) -> None:
+        self.done = 0
+        self.failures: list[str] = []
+        self._node = node
+        self._classifier = classifier
+        self._executor = executor
+        self._clients: dict[str, Client] = {}
+        self._messages = RosMessages()
+        self._vectors: StampBuffer[StampedVector] = StampBuffer(MAX_VECTORS)
+        self._newest: StampedVector | None = None
+        # By the numbers of entries in the bag: those that the classifier gave, and who did it.
+        self._numbers: dict[int, int] = {}
+        self._annotators: dict[int, str] = {}
+        self._id = f'play:{secrets.token_hex(6)}'
+        self._annotations = 0
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the classifier offers its services; return whether it does."""
+        for name in _SERVICES:  # All of them now, so that they have found each other when needed.
+            self._client(name)
+        return bool(self._client('annotate').wait_for_service(seconds))
+
+    def take(self, record: BagRecord) -> None:
+        """Carry out a record; a vector is kept for the annotations of it."""
+        if isinstance(record, StampedVector):
+            self._vectors.put(record.stamp, record)
+            self._newest = record
+            return
+        if isinstance(record, Annotation):
+            number = self._annotate(record)
+        elif record.kind in _CORRECTIONS or record.sample and record.kind in _TURNS:
+            number = self._correct(record)
+        else:
+            number = self._change(record)
+        if record.entry and number:
+            self._numbers[record.entry] = number
+            self._annotators[record.entry] = record.annotator
+
+    def _annotate(self, annotation: Annotation) -> int:
+        """Return the number of the entry; so do the others; 0 where there is none."""
+        vector = (self._vectors.find(annotation.stamp) if annotation.stamp
+                  else self._newest)
+        if annotation.features is None and vector is not None:
+            annotation = annotation.about(vector)
+        self._annotations += 1
+        answer = self._call('annotate', annotation=annotation_message(self._messages, annotation),
+                            request_id=f'{self._id}:{self._annotations}')
+        if answer is None:
+            return 0
+        return int(answer.entry)
+
+    def _correct(self, event: Event) -> int:
+        """Carry out an event that refers to another entry."""
+        number = self._numbers.get(event.sample)
+        if number is None:
+            self.failures.append(f'{event.kind.name.lower()} of entry {event.sample}, which is '
+                                 'not in the bag or was not repeated')
+            return 0
+        if event.kind in _TURNS:
+            # Of one's own steps the last one, else the last one of all.
+            self._call(f'{event.kind.name.lower()}_change', steps=[number],
+                       annotator=event.annotator,
+                       mine=self._annotators[event.sample] == event.annotator)
+            return 0
+        answer = self._call(
+            'change_samples', samples=[number], labels=list(event.labels),
+            absent=list(event.absent), complete=event.complete,
+            remove=event.kind is EventKind.DELETE, annotator=event.annotator)
+        return 0 if answer is None else int(answer.steps[0])
+
+    def _change(self, event: Event) -> int:
+        """Carry out an event about the model as a whole, or its last annotation."""
+        name, fields = _REQUESTS[event.kind](event)
+        if event.kind not in (EventKind.UNDO, EventKind.RESET, EventKind.RENEW):
+            fields['annotator'] = event.annotator
+        if self._call(name, **fields) is None or event.kind is EventKind.UNDO:
+            return 0
+        return self._last_step()
+
+    def _last_step(self) -> int:
+        history = self._call('list_history', limit=1)
+        self.done -= 1  # It only asks.
+        return int(history.steps[0].number) if history is not None and history.steps else 0
+
+    def _call(self, name: str, **fields: Any) -> Any:
+        """Return the answer of a service, None where it did not succeed.
+
+        Raises:
+            BagError: the classifier does not answer.
+        """
+        client = self._client(name)
+        if not client.wait_for_service(ANSWER_TIMEOUT):
+            raise BagError(f'{self._classifier} offers no service {name}; is it active?')
+        request = SERVICES[name].Request(**fields)
+        future = client.call_async(request)
+        began = sent = time.monotonic()
+        while not future.done():
+            if time.monotonic() > began + ANSWER_TIMEOUT or not self._node.context.ok():
+                raise BagError(f'{self._classifier} has not answered {name}')
+            if name == 'annotate' and time.monotonic() > sent + REPEAT_AFTER:
+                client.remove_pending_request(future)
+                future, sent = client.call_async(request), time.monotonic()
+            self._executor.spin_once(0.1)
+        answer: Any = future.result()
+        if not answer.success:
+            self.failures.append(f'{name}: {answer.message}')
+            return None
+        self.done += 1
+        return answer
+
+    def _client(self, name: str) -> Client:
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(
+                SERVICES[name], f'{self._classifier}/{name}', qos_profile=SERVICE_QOS)
+        return self._clients[name]
+
 
 _POLL = 0.02
 
@@ -49,19 +214,19 @@ class BagPlayer(Node):
         self._bag = bag
         self._publisher_of: dict[str, Publisher] = {}
         latched = _latched_topics(bag)
-        self._taught = taught_sources(bag)
+        self._taught = _taught_sources(bag)
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
         self.teaching = {node: TeachingPlayer(self, executor, node) for node in self._taught}
         silent = _own_topics(bag, self._taught)
         for topic in bag.topics:
-            if topic.name in silent:
+            if topic.name in silent or not topic.count:
                 continue
             message_class = _message_class(topic)
-            if topic.count and message_class is None:
+            if message_class is None:
                 self.get_logger().warning(
                     f'{topic.name} is left out: the type {topic.type} is not installed')
-            elif topic.count:
+            else:
                 self._publisher_of[topic.name] = self.create_publisher(
                     message_class, topic.name, _qos_profile(topic.name in latched))
         if not self._publisher_of and not self._taught:
@@ -135,7 +300,7 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
         path: the bag.
         rate: playback speed; 2 is twice as fast as recorded.
         wait: seconds to wait for subscribers before the first message.
-        best_effort: use what is readable of a damaged bag.
+        best_effort: read the intact part of a damaged bag.
 
     Raises:
         BagError: the bag cannot be read, or none of its types is installed.
@@ -161,7 +326,7 @@ def play(path: Path, rate: float, wait: float, best_effort: bool = False) -> int
             try_shutdown()
 
 
-def taught_sources(bag: BagReader) -> dict[str, Sources]:
+def _taught_sources(bag: BagReader) -> dict[str, Sources]:
     """Return what classifiers were taught in a bag, by their full names.
 
     Only of bags that hold model events, or what was learnt: there the topic of annotations tells

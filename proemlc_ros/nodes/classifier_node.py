@@ -21,17 +21,17 @@ from proemlc_ros.classifier.resume import ResumeReport
 from proemlc_ros.errors import ProEMLCError, text_of
 from proemlc_ros.foreign_text import printable_line
 from proemlc_ros.nodes import process
-from proemlc_ros.nodes.classifier.diagnostics import ClassifierDiagnostics
-from proemlc_ros.nodes.classifier.open_classifier import apply_parameters, open_classifier
-from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
-from proemlc_ros.nodes.classifier.pictures import ClassifierPictures
-from proemlc_ros.nodes.classifier.review import ReviewServices
-from proemlc_ros.nodes.classifier.services import ClassifierServices
-from proemlc_ros.nodes.classifier.topics import ClassifierTopics
-from proemlc_ros.nodes.log_lines import log_info, log_warning
-from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.parameter_table import ParameterTable
-from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
+from proemlc_ros.nodes.classifier_actions import ClassifierActions
+from proemlc_ros.nodes.classifier_diagnostics import ClassifierDiagnostics
+from proemlc_ros.nodes.classifier_parameters import (
+    CLASSIFIER_PARAMETERS,
+    apply_parameters,
+    open_classifier,
+)
+from proemlc_ros.nodes.classifier_services import ClassifierServices
+from proemlc_ros.nodes.classifier_topics import ClassifierPictures, ClassifierTopics
+from proemlc_ros.nodes.logs import ThrottledLog, errors_of, log_info, log_warning, warnings_of
+from proemlc_ros.nodes.parameters import ParameterTable, help_text, help_wanted
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -55,7 +55,8 @@ class ClassifierNode(LifecycleNode):
     """Classifies feature vectors and learns from annotations; see docs/node.md."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__('proemlc', **options)
+        super().__init__(
+            'proemlc', automatically_declare_parameters_from_overrides=True, **options)
         self._warnings = ThrottledLog(warnings_of(self.get_logger()), 0.0)
         self._failures = ThrottledLog(errors_of(self.get_logger()), 0.0)
         # Made in on_configure, released in _close.
@@ -66,7 +67,7 @@ class ClassifierNode(LifecycleNode):
         # Topics and services only with a classifier.
         self._topics: ClassifierTopics | None = None
         self._model_services: ClassifierServices | None = None
-        self._review_services: ReviewServices | None = None
+        self._actions: ClassifierActions | None = None
         self._pictures: ClassifierPictures | None = None
         self._jump_handle: Any = None
         self._state_name = 'unconfigured'
@@ -102,7 +103,7 @@ class ClassifierNode(LifecycleNode):
         self._log_resumed(self._classifier, report)
         self._topics = ClassifierTopics(self, values, self._classifier, self._warnings)
         self._model_services = ClassifierServices(self, self._classifier, self._topics)
-        self._review_services = ReviewServices(self, self._classifier, self._topics)
+        self._actions = ClassifierActions(self, self._classifier, self._model_services)
         self._pictures = ClassifierPictures(self, values, self._classifier)
         self._jump_handle = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
@@ -154,18 +155,18 @@ class ClassifierNode(LifecycleNode):
         """Receive nothing more, finish and save, take everything down; what exists of it."""
         if self._jump_handle is not None:
             self._jump_handle.unregister()
-        classifier, topics, services = self._classifier, self._topics, self._model_services
-        review, pictures = self._review_services, self._pictures
+        classifier, topics = self._classifier, self._topics
+        services, actions, pictures = self._model_services, self._actions, self._pictures
         self._classifier = self._topics = self._model_services = None
-        self._jump_handle = self._review_services = self._pictures = None
+        self._jump_handle = self._actions = self._pictures = None
         if pictures is not None:
             pictures.destroy()
         if topics is not None:
             topics.stop_receiving()
+        if actions is not None:
+            actions.destroy()
         if services is not None:
             services.destroy()
-        if review is not None:
-            review.destroy()
         try:
             if classifier is not None:
                 classifier.close()
@@ -189,8 +190,10 @@ class ClassifierNode(LifecycleNode):
             f'labels, {learner.samples} samples; snapshot '
             f'{report.snapshot.name if report.snapshot else "none"}, {report.replayed} journal '
             f'entries replayed, {report.rejected} rejected, '
-            f'{sum(map(len, report.missing))} missing; {report.unprovable} entries of the journal '
-            'have no proof')
+            f'{sum(map(len, report.missing))} missing'
+            + (f'; began with {printable_line(report.began_with)}' if report.began_with else '')
+            + (f'; {report.unprovable} entries are of an earlier version and have no proof'
+               if report.unprovable else ''))
 
     # ----- by the clock and by parameters -----
 

@@ -9,24 +9,22 @@ import itertools
 import os
 import ssl
 import sys
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
 from proemlc_ros.errors import ParameterError, ProEMLCError
 from proemlc_ros.msg import SourceState as SourceStateMessage
-from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.operator.camera import Camera
 from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, LATCHED, OperatorNode
-from proemlc_ros.nodes.parameter_table import Declared
-from proemlc_ros.nodes.process import Signals, run_program, spinning
-from proemlc_ros.nodes.watchdog import watched
+from proemlc_ros.nodes.parameters import Declared, help_text, help_wanted
+from proemlc_ros.nodes.process import Signals, run_program, spinning, watched
+from proemlc_ros.operator.actions import learn_truth, retire_sure
 from proemlc_ros.operator.classifier_view import SourceState, ViewPart
-from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.questions import retire_sure
+from proemlc_ros.operator.recent import CameraPicture, PictureCache
 from proemlc_ros.operator.saved_view import SavedView
-from proemlc_ros.operator.streams import ChainPart
-from proemlc_ros.operator.web.access import Access, is_loopback
+from proemlc_ros.operator.web.guard import Access, is_loopback
 from proemlc_ros.operator.web.server import Dashboard, PageSettings
+from proemlc_ros.records import LabelState
 
 PARAMETERS = (
     Declared('address', '127.0.0.1', 'address to listen at; beyond loopback it needs a token'),
@@ -38,21 +36,23 @@ PARAMETERS = (
     Declared('session_hours', 12.0, 'hours until a browser must present the token again', 0.01,
              8760),
     Declared('max_pages', 32, 'open pages, at most', 1, 1000),
-    Declared('max_connections', 128, 'open connections beside the pages, at most', 8, 10000),
+    Declared('max_connections', 128, 'open connections besides pages, at most', 8, 10000),
     Declared('max_client_connections', 32, 'open connections of one client address, at most', 4,
              10000),
     Declared('request_timeout', 15.0, 'seconds that a whole request may take', 1, 600),
     Declared('page_rate', 20.0, 'updates per second of each page', 1, 60),
     Declared('image_topic', '', 'topic of the camera; empty: the one of the features'),
-    Declared('picture_tolerance', 0.0, 'seconds that a picture may be older or newer than the '
-             'prediction beside it; above 0 only for features of another sensor', 0.0, 3600.0),
+    Declared('picture_tolerance', 0.0, 'largest difference between the stamps of picture and '
+             'prediction, seconds; above 0 only for features of another sensor', 0.0, 3600.0),
     Declared('picture_rate', 15.0, 'pictures per second on the page', 0.1, 60),
     Declared('regions_topic', 'features/regions',
-             'topic of boxes that are drawn on the page, for the feature node'),
+             'topic of boxes drawn on the page, for the feature node'),
     Declared('picture_size', 640, 'longest side of a picture in pixels', 64, 4096),
     Declared('burst_rate', 10.0, "samples per second while a label's key is held down", 0.5, 30),
     Declared('near_copy', 0.02, 'distance below which a sample of a burst is a near copy and left '
              'out, relative to the length of the vector; 0: identical ones only', 0, 1),
+    Declared('model_directory', '', 'model directory of the classifier, where it is on this '
+             'machine: the page downloads and uploads model files; empty: it does not'),
     Declared('state_file', '', 'file in which queries, activity and curve outlive a restart; '
              'empty: one in $ROS_HOME, by the name of the classifier; none: no file'),
 )
@@ -77,36 +77,27 @@ class DashboardNode(OperatorNode):
         super().__init__('dashboard', PARAMETERS, **node_options)
         settings = self.settings
         self.pictures = PictureCache()
-        self.actions.enable_drawing(self, settings.regions_topic)
-        self.tls = tls_context(settings.tls_certificate, settings.tls_key)
+        self.client.enable_drawing(settings.regions_topic)
+        self.tls = _tls_context(settings.tls_certificate, settings.tls_key)
         hosts = tuple(name.strip() for name in settings.allowed_hosts.split(',') if name.strip())
         self.dashboard = Dashboard(
             self.view, self.pictures, self.actions, self.classifier, PageSettings(
-                Access(settings.address, token_of(settings.token_file), hosts),
+                Access(settings.address, _token_of(settings.token_file), hosts),
                 port=settings.port, max_pages=settings.max_pages, max_rate=settings.page_rate,
                 session=3600 * settings.session_hours,
                 max_connections=settings.max_connections,
                 max_client_connections=settings.max_client_connections,
                 request_timeout=settings.request_timeout, burst_rate=settings.burst_rate,
-                near_copy=settings.near_copy), self.warnings.log)
-        self.saved = saved_view(self)
+                near_copy=settings.near_copy,
+                model_directory=Path(settings.model_directory).expanduser()
+                if settings.model_directory else None), self.warnings.log)
+        self.saved = _saved_view(self)
         self.create_subscription(
-            SourceStateMessage, 'source/state',
-            lambda message: self.post(self.view.on_source, source_of(message)), LATCHED)
-        self._camera = Camera(
-            self, settings.image_topic, settings.picture_rate, settings.picture_size,
-            lambda picture: self.post(self._on_picture, picture),
-            lambda reason: self.post(self.view.note_picture, reason), settings.picture_tolerance)
-        self._camera.heard = lambda now: self.post(
-            self.view.streams.note, ChainPart.CAMERA, now)
-
-    def before_prediction(self, stamp: int, source: str) -> None:
-        """Show the picture that the prediction is about."""
-        self._camera.show(stamp, source)
-
-    def before_query(self, stamp: int, source: str) -> None:
-        """Show the picture that is asked about."""
-        self._camera.show(stamp, source, always=True)
+            SourceStateMessage, 'source/state', self.tolerant(lambda message: self.post(
+                self.view.on_source, _source_of(message, self.get_clock().now().nanoseconds)),
+                'source/state'), LATCHED)
+        self.watch_camera(settings.picture_rate, settings.picture_size, self._on_picture,
+                          settings.picture_tolerance)
 
     def _on_picture(self, picture: CameraPicture) -> None:
         self.pictures.add(picture)
@@ -134,20 +125,25 @@ class DashboardNode(OperatorNode):
             self.get_logger().warning(NOT_ENCRYPTED)
 
     async def keep(self) -> None:
-        """Keep what outlives a restart, and drop queries that the model has become sure of."""
-        reviewed = -1
+        """Keep what outlives a restart, drop settled queries, tell how good the model is."""
+        reviewed, before = -1, self.view.labels
+        judged = LabelState()
         for second in itertools.count(1):
             await asyncio.sleep(1.0)
-            samples = self.view.labels.samples
-            if samples != reviewed and len(self.view.queries):
-                reviewed = samples
-                await self._retire_sure()
+            labels = self.view.labels
+            if labels.samples != reviewed and len(self.view.queries):
+                reviewed = labels.samples
+                await self._ask(retire_sure(self.view, self.actions))
+            if labels == before != judged:  # Not while somebody records.
+                judged = labels
+                await self._ask(learn_truth(self.view, self.actions))
+            before = labels
             if second % SAVE_PERIOD == 0:
                 self.save()
 
-    async def _retire_sure(self) -> None:
+    async def _ask(self, question: Awaitable[None]) -> None:
         try:
-            await retire_sure(self.view, self.actions)
+            await question
         except ProEMLCError:
             pass  # The classifier has gone; it is asked again after the next sample.
 
@@ -160,7 +156,7 @@ class DashboardNode(OperatorNode):
             self.warnings.log('state file', f'The state file cannot be written: {error}')
 
 
-def saved_view(node: DashboardNode) -> SavedView | None:
+def _saved_view(node: DashboardNode) -> SavedView | None:
     """Return what keeps the view of a node, with the view of the last run read; None: nothing."""
     name = node.settings.state_file
     if name == 'none':
@@ -172,17 +168,18 @@ def saved_view(node: DashboardNode) -> SavedView | None:
     try:
         saved.load()
     except (OSError, ValueError, TypeError, LookupError) as error:
-        node.get_logger().warning(f'state_file was not read, the page begins anew: {error}')
+        node.get_logger().warning(
+            f'cannot read state_file; queries, activity and curve start empty: {error}')
     return saved
 
 
-def source_of(message: SourceStateMessage) -> SourceState:
+def _source_of(message: SourceStateMessage, now: int) -> SourceState:
     """Return what a source of pictures reports as the operators' view of it."""
     return SourceState(message.kind, message.name, message.position, message.count,
-                       message.playing, tuple(message.things), tuple(message.shown))
+                       message.playing, tuple(message.things), tuple(message.shown), now)
 
 
-def token_of(token_file: str) -> str:
+def _token_of(token_file: str) -> str:
     """Return the token; it is not a parameter itself, since anybody may read parameters."""
     if not token_file:
         return os.environ.get('PROEMLC_TOKEN', '').strip()
@@ -196,7 +193,7 @@ def token_of(token_file: str) -> str:
             f'token_file {token_file!r} cannot be read: it is not text in UTF-8') from error
 
 
-def tls_context(certificate: str, key: str) -> ssl.SSLContext | None:
+def _tls_context(certificate: str, key: str) -> ssl.SSLContext | None:
     """Return what https needs, or None for plain http."""
     if not certificate:
         return None

@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's operator: receives the predictions and annotates by the script, over DDS."""
+"""The demo's operator: puts things before the camera and annotates what it shows, over DDS."""
 
 from __future__ import annotations
 
@@ -8,154 +8,130 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from proemlc_ros.conversions import annotation_message, stamped_vector_of
-from proemlc_ros.demo.curriculum import Curriculum, Timetable
-from proemlc_ros.demo.operator_script import OperatorAction, OperatorScript, Step
+from proemlc_ros.demo.curriculum import Curriculum, ScenePicture
 from proemlc_ros.demo.run_log import OperatorMistake, RunLog
 from proemlc_ros.msg import FeatureVector, LabelSet, Prediction
-from proemlc_ros.nodes.demo_camera import PARAMETERS
-from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.operator.operator_node import LATCHED, PREDICTIONS, VECTORS
+from proemlc_ros.nodes.parameters import Declared, ParameterTable
 from proemlc_ros.nodes.process import RunnableNode, run
 from proemlc_ros.nodes.ros_messages import RosMessages
 from proemlc_ros.records import Annotation
-from proemlc_ros.srv import Annotate, Predict, SaveModel
+from proemlc_ros.srv import Annotate, ControlSource, Predict, SaveModel
 from proemlc_ros.stamps import stamp_of
 
-OUTPUT = Declared('output', '', 'folder for the log of the run')
-MODEL_FILE = 'table_top.npz'
-LATCHED = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-STREAM = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-# Seconds without a prediction after which the stream counts as over.
-SILENCE = 10.0
-# Seconds after which the prediction of the last lesson was lost.
-LOST = 3.0
+_PARAMETERS = (
+    Declared('seed', 0, 'seed of the pictures', 0, 2**31 - 1),
+    Declared('lesson_pictures', 60, 'pictures of each phase', 1, 10_000),
+    Declared('exam_pictures', 200, 'pictures of the exam at the end', 1, 10_000),
+    Declared('output', '', 'folder for the log of the run'),
+    Declared('model_file', 'table_top.npz', 'file name of the saved model'),
+)
 
 
 class DemoOperator(Node, RunnableNode):
-    """Starts the camera, annotates by the curriculum, saves the model, logs the run."""
+    """Works through the curriculum picture by picture, saves the model, logs the run."""
 
     def __init__(self) -> None:
         """Connect to the camera and the classifier."""
-        super().__init__('operator')
-        values = ParameterTable(self, (*PARAMETERS, OUTPUT), lambda _: None).values
+        super().__init__('operator', automatically_declare_parameters_from_overrides=True)
+        values = ParameterTable(self, _PARAMETERS, lambda _: None).values
         self._curriculum = Curriculum(
             values.seed, phase_pictures=values.lesson_pictures,
             exam_pictures=values.exam_pictures)
-        self._timetable = Timetable(values.start, values.rate)
-        self._script = OperatorScript(self._curriculum)
+        self._model_file = values.model_file
         self._log = RunLog(Path(values.output), self._curriculum)
-        self._known: tuple[str, ...] = ()
+        # By stamp, of the pictures since `_since`.
         self._vectors: dict[int, FeatureVector] = {}
-        self._warmed_up = {'features': False, 'predictions': False}
-        self._last_prediction = 0.0
+        self._predictions: dict[int, Prediction] = {}
+        self._since = 0
         self._change: Future = Future()
-        self._camera = self.create_client(Trigger, 'camera/start')
-        self._exam = self.create_client(Trigger, 'camera/begin_exam')
-        self._annotate = self.create_client(Annotate, 'proemlc/annotate')
-        self._undo = self.create_client(Trigger, 'proemlc/undo')
-        self._predict = self.create_client(Predict, 'proemlc/predict')
-        self._save = self.create_client(SaveModel, 'proemlc/save_model')
+        self._camera: Any = self.create_client(ControlSource, 'source/control')
+        self._annotate: Any = self.create_client(Annotate, 'proemlc/annotate')
+        self._undo: Any = self.create_client(Trigger, 'proemlc/undo')
+        self._predict: Any = self.create_client(Predict, 'proemlc/predict')
+        self._save: Any = self.create_client(SaveModel, 'proemlc/save_model')
         self.create_subscription(LabelSet, 'proemlc/labels', self._on_labels, LATCHED)
-        self.create_subscription(FeatureVector, 'proemlc/features', self._on_features, STREAM)
-        self.create_subscription(Prediction, 'proemlc/predictions', self._on_prediction, STREAM)
+        self.create_subscription(FeatureVector, 'proemlc/features', self._on_features, VECTORS)
+        self.create_subscription(Prediction, 'proemlc/predictions', self._on_prediction,
+                                 PREDICTIONS)
         self.create_timer(0.2, self._report_progress)
 
     async def work(self) -> None:
         """Do everything: wait for the other nodes, annotate, save the model, write the log."""
         while not self._connected():
             await self._change_or_tick()
-        await self._camera.call_async(Trigger.Request())
-        self._last_prediction = time.monotonic()
-        in_exam = False
-        while not (self._script.finished or self._silent()):
-            if self._script.waiting:
-                await self._do(self._script.waiting.popleft())
-            elif not in_exam and (self._script.lessons_over or self._silent(LOST)):
-                # Only now, or it would judge a model that has not learnt everything yet.
-                await self._exam.call_async(Trigger.Request())
-                in_exam = True
-            else:
-                await self._change_or_tick()
-        saved = await self._save.call_async(SaveModel.Request(file_name=MODEL_FILE))
-        self._log.write(self._script, self._vector_table(), saved.message)
+        for picture in self._curriculum.pictures:
+            stamp = await self._look(picture)
+            if picture.mistake:
+                await self._err_and_undo(picture, stamp)
+            if not picture.exam:
+                answer = await self._annotate.call_async(_request(picture.objects, stamp))
+                if answer.success:
+                    self._log.learnt.append(picture.number)
+                else:
+                    self._log.rejections.append((picture.number, answer.message))
+        saved = await self._save.call_async(SaveModel.Request(file_name=self._model_file))
+        self._log.write(saved.message)
         self._report_progress()
 
-    async def _do(self, step: Step) -> None:
-        if step.action is OperatorAction.ERR:
-            await self._err_and_undo(step)
-            return
-        response = await self._annotate.call_async(self._annotation(step))
-        if response.success:
-            self._script.done(step)
-        else:
-            self._log.rejected(step, response.message)
-
-    async def _err_and_undo(self, step: Step) -> None:
-        """Annotate wrongly, undo it, and compare the scores before and after."""
-        # A prediction may be heard before the features that it is about.
-        deadline = time.monotonic() + SILENCE
-        while step.picture.number not in self._vectors and time.monotonic() < deadline:
+    async def _look(self, picture: ScenePicture) -> int:
+        """Put a picture before the camera, record its prediction, and return its stamp."""
+        await self._camera.call_async(ControlSource.Request(
+            command='show', things=list(picture.objects), position=picture.arrangement))
+        # What the camera sends from now on shows these things; it sends them until the next.
+        self._since = time.time_ns()
+        self._vectors.clear()
+        self._predictions.clear()
+        while not (both := self._vectors.keys() & self._predictions.keys()):
             await self._change_or_tick()
-        before = await self._scores(step)
-        await self._annotate.call_async(self._annotation(step))
-        during = await self._scores(step)
-        undone = await self._undo.call_async(Trigger.Request())
-        after = await self._scores(step)
-        self._log.mistake = OperatorMistake(
-            step.picture.number, step.labels, undone.message, len(before), len(during), len(after),
-            difference(before, after))
+        stamp = min(both)
+        self._log.vectors[picture.number] = stamped_vector_of(self._vectors[stamp]).data
+        self._log.predicted(picture.number, tuple(self._predictions[stamp].labels))
+        return stamp
 
-    async def _scores(self, step: Step) -> list[float]:
-        request = Predict.Request(features=self._vectors[step.picture.number])
-        response = await self._predict.call_async(request)
+    async def _err_and_undo(self, picture: ScenePicture, stamp: int) -> None:
+        """Annotate wrongly, undo it, and compare the scores before and after."""
+        vector = self._vectors[stamp]
+        before = await self._scores(vector)
+        await self._annotate.call_async(_request(picture.mistake, stamp))
+        during = await self._scores(vector)
+        undone = await self._undo.call_async(Trigger.Request())
+        after = await self._scores(vector)
+        self._log.mistake = OperatorMistake(
+            picture.number, picture.mistake, undone.message, len(before), len(during), len(after),
+            _difference(before, after))
+
+    async def _scores(self, vector: FeatureVector) -> list[float]:
+        response = await self._predict.call_async(Predict.Request(features=vector))
         return [float(score) for score in response.prediction.scores]
 
-    def _annotation(self, step: Step) -> Annotate.Request:
-        annotation = Annotation(
-            stamp=self._timetable.stamp(step.picture.number), labels=step.labels,
-            annotator='scripted operator')
-        return Annotate.Request(annotation=annotation_message(RosMessages(), annotation))
-
     def _on_labels(self, message: LabelSet) -> None:
-        self._known = tuple(message.names)
-        self._log.labels(self._known)
-        self._wake()
+        self._log.labels(tuple(message.names))
 
     def _on_features(self, message: FeatureVector) -> None:
-        number = self._timetable.number(stamp_of(message.header))
-        if number < 0:
-            self._warmed_up['features'] = True
-        else:
-            self._vectors[number] = message
-        self._wake()
+        self._keep(self._vectors, message)
 
     def _on_prediction(self, message: Prediction) -> None:
-        self._last_prediction = time.monotonic()
-        number = self._timetable.number(stamp_of(message.header))
-        if number < 0:
-            self._warmed_up['predictions'] = True
-        else:
-            self._script.on_prediction(
-                number, tuple(message.labels), self._known, self._log.seconds())
-        self._wake()
+        self._keep(self._predictions, message)
+
+    def _keep(self, kept: dict[int, Any], message: FeatureVector | Prediction) -> None:
+        stamp = stamp_of(message.header)
+        if stamp > self._since:
+            kept[stamp] = message
+            self._wake()
 
     def _connected(self) -> bool:
-        """Return whether the services are there, and warm-up pictures came the whole way."""
-        clients = (self._camera, self._exam, self._annotate, self._undo, self._predict, self._save)
+        """Return whether the services are there, and a picture came the whole way."""
+        clients = (self._camera, self._annotate, self._undo, self._predict, self._save)
         return (all(client.service_is_ready() for client in clients)
-                and all(self._warmed_up.values()))
-
-    def _silent(self, seconds: float = SILENCE) -> bool:
-        return time.monotonic() - self._last_prediction > seconds
+                and bool(self._vectors) and bool(self._predictions))
 
     def _wake(self) -> None:
         if not self._change.done():
@@ -167,15 +143,16 @@ class DemoOperator(Node, RunnableNode):
 
     def _report_progress(self) -> None:
         """Print a line for the progress display, and check again what to do."""
-        print(json.dumps(self._log.progress(self._script, self._known)), flush=True)
+        print(json.dumps(self._log.progress()), flush=True)
         self._wake()
 
-    def _vector_table(self) -> dict[int, NDArray[np.float32]]:
-        return {number: stamped_vector_of(message).data
-                for number, message in sorted(self._vectors.items())}
+
+def _request(labels: tuple[str, ...], stamp: int) -> Annotate.Request:
+    annotation = Annotation(stamp=stamp, labels=labels, annotator='scripted operator')
+    return Annotate.Request(annotation=annotation_message(RosMessages(), annotation))
 
 
-def difference(before: list[float], after: list[float]) -> float:
+def _difference(before: list[float], after: list[float]) -> float:
     """Return the largest change of a score; infinite where the labels are not the same."""
     if len(before) != len(after):
         return float('inf')

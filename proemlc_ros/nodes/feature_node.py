@@ -11,32 +11,33 @@ from functools import partial
 from typing import Any
 
 import cv2
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import CompressedImage, Image, Imu, JointState, LaserScan, PointCloud2
 
-from proemlc_ros.classifier.statistics import RateMeter, Silence
 from proemlc_ros.conversions import feature_vector_message
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.pipeline import FeaturePipeline, FeatureSample, PreparedMessage, Sensor
+from proemlc_ros.features.pipeline import FeatureSample, PreparedMessage, Sensor
+from proemlc_ros.features.sensor_arrays import MESSAGE_TYPES
 from proemlc_ros.msg import FeatureVector
-from proemlc_ros.nodes.annotated_images import AnnotatedImages
 from proemlc_ros.nodes.feature_parameters import declare_pipeline, feature_parameter_table
-from proemlc_ros.nodes.matched_subscription import AUTOMATIC, MatchedSubscription
-from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.pipeline_thread import PipelineThread
+from proemlc_ros.nodes.feature_topics import (
+    AnnotatedImages,
+    FeatureDiagnostics,
+    PipelineThread,
+    RegionInputs,
+)
+from proemlc_ros.nodes.logs import ThrottledLog, errors_of, warnings_of
+from proemlc_ros.nodes.parameters import help_text, help_wanted
 from proemlc_ros.nodes.process import run
-from proemlc_ros.nodes.region_inputs import RegionInputs
 from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.nodes.throttled_log import ThrottledLog, errors_of, warnings_of
+from proemlc_ros.nodes.subscriptions import AUTOMATIC, MatchedSubscription
 from proemlc_ros.records import StampedVector
 
 # The classifier of the default name, in the same namespace, subscribes to this topic.
 FEATURES_TOPIC = 'proemlc/features'
-# Seconds without features after which something is wrong.
-QUIET = 5.0
 # Vectors kept for subscribers that are late.
 QUEUE = 10
 # Time windows need every sample; of images and clouds only the newest are worth the time.
@@ -55,7 +56,6 @@ class FeatureNode(Node):
 
         Raises:
             ExtractorError: the parameters make no pipeline; the text names the wrong one.
-
         """
         # The names of the sensors are the user's, so their parameters come with the file.
         super().__init__(
@@ -108,7 +108,8 @@ class FeatureNode(Node):
                 partial(self._on_message, [sensor.name for sensor in sensors]),
                 max(QUEUE_LENGTH.get(sensor.extractor.sensor, NEWEST) for sensor in sensors),
                 wanted, None if wanted == AUTOMATIC else SubscriptionEventCallbacks(
-                    incompatible_qos=partial(self._on_incompatible_qos, sensors[0])))
+                    incompatible_qos=partial(self._on_incompatible_qos, sensors[0])),
+                types=MESSAGE_TYPES[sensors[0].extractor.sensor])
             self._subscriptions_of.update({sensor.name: subscription for sensor in sensors})
 
     def _topic(self, name: str) -> str:
@@ -133,7 +134,7 @@ class FeatureNode(Node):
 
     def _publish(self, samples: Sequence[FeatureSample]) -> None:
         for sample in samples:
-            self._publisher.publish(feature_message(sample, self._source))
+            self._publisher.publish(_feature_message(sample, self._source))
             self._diagnostics.published.count()
 
     def _on_incompatible_qos(self, sensor: Sensor, event: Any) -> None:
@@ -170,71 +171,7 @@ class FeatureNode(Node):
         self._diagnostics_publisher.publish(message)
 
 
-class FeatureDiagnostics:
-    """Collects what the diagnostics show: rates, rejects by cause, missing publishers."""
-
-    def __init__(self, pipeline: FeaturePipeline, node_name: str) -> None:
-        """Take the pipeline, and the name of the node for the status."""
-        self._pipeline = pipeline
-        self._node_name = node_name
-        self._received = {sensor.name: RateMeter() for sensor in pipeline.sensors}
-        self._last_rejects = 0
-        self._problems: dict[str, str] = {}
-        self.published = RateMeter()
-        self._silence = Silence()
-        self.incompatible: dict[str, str] = {}
-
-    def note_publishers(self, sensor: Sensor, types: Collection[str]) -> bool:
-        """Note the types on a sensor's topic; return whether they are all other than ours."""
-        other = bool(types) and sensor.message_type not in types
-        if other:
-            self._problems[sensor.name] = (
-                f'{sensor.topic} carries {", ".join(sorted(types))}, not {sensor.message_type}')
-        elif not types:
-            self._problems[sensor.name] = f'{sensor.topic} has no publisher'
-        else:
-            self._problems.pop(sensor.name, None)
-        return other
-
-    def status(self, now: int) -> DiagnosticStatus:
-        """Return the status at a time (nanoseconds of a monotonic clock)."""
-        values = {'extractor': self._pipeline.extractor}
-        values['published (1/s)'] = f'{self.published.read(now):.1f}'
-        values['published'] = str(self.published.total)
-        for name, meter in self._received.items():
-            meter.total = self._pipeline.received[name]
-            values[f'{name}: received (1/s)'] = f'{meter.read(now):.1f}'
-            values[f'{name}: received'] = str(meter.total)
-        for name, count in self._pipeline.unjoined.items():
-            if count:
-                values[f'{name}: nothing near in time'] = str(count)
-        for (name, cause), count in sorted(self._pipeline.rejected.items()):
-            values[f'{name}: rejected, {cause}'] = str(count)
-        for cause, count in sorted(self._pipeline.regions.rejected.items()):
-            values[f'regions: rejected, {cause}'] = str(count)
-        level, message = self._summary()
-        return DiagnosticStatus(
-            level=level, name=f'{self._node_name.lstrip("/")}: features', message=message,
-            hardware_id=self._node_name,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()])
-
-    def _summary(self) -> tuple[bytes, str]:
-        rejects = (sum(self._pipeline.rejected.values())
-                   + sum(self._pipeline.regions.rejected.values()))
-        new_rejects = rejects - self._last_rejects
-        self._last_rejects = rejects
-        problems = [*self.incompatible.values(), *self._problems.values()]
-        if new_rejects:
-            problems.append(f'{new_rejects} messages or regions rejected')
-        quiet = self._silence.seconds(self.published.total)
-        if quiet >= QUIET:
-            problems.append(f'no features for {quiet:.0f} s')
-        if problems:
-            return DiagnosticStatus.WARN, '; '.join(problems)
-        return DiagnosticStatus.OK, 'features are published'
-
-
-def feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
+def _feature_message(sample: FeatureSample, source: str = '') -> FeatureVector:
     """Return the message of a joined sample.
 
     Args:

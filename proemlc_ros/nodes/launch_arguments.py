@@ -41,7 +41,7 @@ def check_arguments(given: Mapping[str, str]) -> None:
             raise ParameterError(f'{name}:={given[name]}: there is no such file')
     for name in ('params_file', 'features_file'):
         if given.get(name):
-            sections_of(Path(given[name]))
+            _sections_of(Path(given[name]))
     parse_remappings(given.get('remappings', ''))
 
 
@@ -84,7 +84,7 @@ def rules_for(node: str, name: str, rules: list[Rule]) -> list[Rule]:
     return moved
 
 
-def sections_of(path: Path) -> set[str]:
+def _sections_of(path: Path) -> set[str]:
     """Return the node names that a parameter file has sections for, without namespaces.
 
     `/**`, which is for all nodes, is '**'.
@@ -131,7 +131,7 @@ def files_for(node: str, name: str, params_file: str, features_file: str,
     Raises:
         ParameterError: a file cannot be read.
     """
-    sections = sections_of(Path(params_file))
+    sections = _sections_of(Path(params_file))
     for_all = bool(sections - {'**'})
     files = [params_file] if for_all or node == CLASSIFIER else []
     if node == FEATURES and features_file:

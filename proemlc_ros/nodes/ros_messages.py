@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes and serialises messages with rclpy."""
+"""Makes and serialises messages with rclpy; the types of the classifier's services."""
 
 from __future__ import annotations
 
@@ -10,20 +10,36 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from numpy.typing import ArrayLike
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
+from std_srvs.srv import Trigger
 
+import proemlc_ros.srv as srv
 from proemlc_ros.msg import (
     FeatureVector,
     LabelAnnotation,
     LabelQuery,
     LabelSet,
+    LearntSample,
     ModelEvent,
     Prediction,
     Region,
     RegionArray,
 )
 
+# Requests and responses that wait on either side; rclpy's default of 10 loses those of a burst. On
+# the client's side too: with Fast DDS every client of a service receives the answers to all.
+SERVICE_QOS = QoSProfile(depth=1000)
+# The classifier's services, by name.
+SERVICES: dict[str, Any] = {
+    'annotate': srv.Annotate, 'predict': srv.Predict, 'undo': Trigger, 'reset': Trigger,
+    'renew': Trigger, 'cancel': Trigger, 'rename_label': srv.RenameLabel,
+    'remove_label': srv.RemoveLabel, 'merge_labels': srv.MergeLabels,
+    'change_samples': srv.ChangeSamples, 'undo_change': srv.UndoChange,
+    'redo_change': srv.UndoChange, 'list_samples': srv.ListSamples, 'get_sample': srv.GetSample,
+    'list_history': srv.ListHistory, 'list_models': srv.ListModels, 'save_model': srv.SaveModel,
+    'load_model': srv.LoadModel, 'reembed': srv.Reembed}
 _TYPES: dict[str, type] = {
     'builtin_interfaces/msg/Time': Time,
     'std_msgs/msg/Header': Header,
@@ -31,6 +47,7 @@ _TYPES: dict[str, type] = {
     'proemlc_ros/msg/LabelAnnotation': LabelAnnotation,
     'proemlc_ros/msg/LabelQuery': LabelQuery,
     'proemlc_ros/msg/LabelSet': LabelSet,
+    'proemlc_ros/msg/LearntSample': LearntSample,
     'proemlc_ros/msg/ModelEvent': ModelEvent,
     'proemlc_ros/msg/Prediction': Prediction,
     'proemlc_ros/msg/Region': Region,
@@ -42,8 +59,9 @@ except ImportError:
     pass
 else:
     _TYPES.update({f'vision_msgs/msg/{name}': getattr(vision, name) for name in (
-        'BoundingBox2D', 'Classification', 'Detection2D', 'Detection2DArray', 'LabelInfo',
-        'ObjectHypothesis', 'ObjectHypothesisWithPose', 'Point2D', 'Pose2D', 'VisionClass')
+        'BoundingBox2D', 'BoundingBox3D', 'Classification', 'Detection2D', 'Detection2DArray',
+        'Detection3D', 'Detection3DArray', 'LabelInfo', 'ObjectHypothesis',
+        'ObjectHypothesisWithPose', 'Point2D', 'Pose2D', 'VisionClass')
         if hasattr(vision, name)})
 
 
@@ -52,7 +70,7 @@ def message_class(type_name: str) -> type | None:
     return _TYPES.get(type_name)
 
 
-def float_array(values: ArrayLike) -> array[float]:
+def _float_array(values: ArrayLike) -> array[float]:
     """Return values as rclpy takes them in bulk; a list would be checked one by one."""
     result = array('f')
     result.frombytes(np.asarray(values, np.float32).tobytes())
@@ -66,7 +84,7 @@ class RosMessages:
         """Return a message of a type such as 'std_msgs/msg/Header'."""
         return _TYPES[type_name](**fields)
 
-    floats = staticmethod(float_array)
+    floats = staticmethod(_float_array)
 
     def serialize(self, message: Any, type_name: str) -> bytes:
         """Return the message as CDR bytes."""

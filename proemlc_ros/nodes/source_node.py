@@ -3,7 +3,8 @@
 """The source node: publishes pictures of a folder, video, bag, webcam or simulated camera.
 
 A folder, video or bag can be paused, stepped and moved in. While it stands still, the picture is
-published again with new stamps, so that it can be predicted and taught.
+published again with new stamps, so that it can be predicted and taught. The simulated camera sees
+depth, too.
 """
 
 from __future__ import annotations
@@ -16,18 +17,17 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CameraInfo, Image
 
-from proemlc_ros.bags.pictures.picture_files import Pixels
-from proemlc_ros.bags.pictures.picture_sources import PictureSource, open_source
-from proemlc_ros.demo.tabletop import as_message_fields
-from proemlc_ros.demo.teachable_table import TeachableTable
-from proemlc_ros.errors import DataSetError, DemoError
+from proemlc_ros.bags.pictures import PictureSource, Pixels, open_source
+from proemlc_ros.classifier.validation import Limits, validate_request
+from proemlc_ros.demo.tabletop import FOCAL, TeachableTable, as_message_fields
+from proemlc_ros.errors import DataSetError, DemoError, RejectedError
 from proemlc_ros.msg import SourceState
+from proemlc_ros.nodes.logs import ThrottledLog, warnings_of
 from proemlc_ros.nodes.operator.operator_node import LATCHED
-from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
+from proemlc_ros.nodes.parameters import Declared, ParameterTable
 from proemlc_ros.nodes.process import RunnableNode, run
-from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
 from proemlc_ros.srv import ControlSource
 
 PARAMETERS = (
@@ -38,7 +38,7 @@ PARAMETERS = (
     Declared('rate', 0.0, 'pictures per second; 0: as recorded, 2 for a folder, 10 for a camera',
              0, 100),
     Declared('size', 640, 'longest side of the pictures in pixels', 64, 4096),
-    Declared('playing', True, 'whether it goes on by itself at first'),
+    Declared('playing', True, 'start playing'),
     Declared('seed', 0, 'seed of the simulated camera', 0, 2**31 - 1),
 )
 FOLDER_RATE, LIVE_RATE = 2.0, 10.0
@@ -47,7 +47,11 @@ AGAIN_RATE = 5.0
 
 
 class SourceNode(Node, RunnableNode):
-    """Publishes camera/image_raw and source/state; source/control pauses, steps and moves."""
+    """Publishes camera/image_raw and source/state; source/control pauses, steps and moves.
+
+    The simulated camera has camera/depth/image_raw, aligned to its pictures, and
+    camera/camera_info, too.
+    """
 
     def __init__(self) -> None:
         """Open the source.
@@ -55,7 +59,7 @@ class SourceNode(Node, RunnableNode):
         Raises:
             DataSetError, BagError: it cannot be opened.
         """
-        super().__init__('source')
+        super().__init__('source', automatically_declare_parameters_from_overrides=True)
         values = ParameterTable(self, PARAMETERS, lambda _: None).values
         self._table = TeachableTable(values.seed) if values.source == 'table' else None
         self._source: PictureSource = self._table or open_source(
@@ -71,6 +75,9 @@ class SourceNode(Node, RunnableNode):
         self._reported: object = None
         self._warnings = ThrottledLog(warnings_of(self.get_logger()), 10.0)
         self._images = self.create_publisher(Image, 'camera/image_raw', QoSProfile(depth=2))
+        if self._table is not None:
+            self._depths = self.create_publisher(Image, 'camera/depth/image_raw', 2)
+            self._infos = self.create_publisher(CameraInfo, 'camera/camera_info', 2)
         self._states = self.create_publisher(SourceState, 'source/state', LATCHED)
         self._commands: dict[str, Callable[[Any], None]] = {
             'play': lambda _: self._set_playing(True), 'pause': lambda _: self._set_playing(False),
@@ -96,8 +103,19 @@ class SourceNode(Node, RunnableNode):
                         data=array('B', self._pixels.tobytes()))
         message.header.frame_id = 'camera'
         message.header.stamp = self.get_clock().now().to_msg()
+        if self._table is not None and self._table.depth is not None:
+            self._publish_depth(self._table.depth, message.header)
         self._images.publish(message)
         self._report()
+
+    def _publish_depth(self, depth: Any, header: Any) -> None:
+        """Publish what the simulated camera measures, before the picture that needs it."""
+        height, width = depth.shape
+        self._infos.publish(CameraInfo(header=header, width=width, height=height, k=[
+            FOCAL, 0.0, (width - 1) / 2, 0.0, FOCAL, (height - 1) / 2, 0.0, 0.0, 1.0]))
+        self._depths.publish(Image(
+            header=header, width=width, height=height, encoding='16UC1', step=2 * width,
+            is_bigendian=sys.byteorder == 'big', data=array('B', depth.tobytes())))
 
     def _read(self) -> None:
         """Read the picture at the position; those that cannot be read are named and passed."""
@@ -121,12 +139,13 @@ class SourceNode(Node, RunnableNode):
                  response: ControlSource.Response) -> ControlSource.Response:
         act = self._commands.get(request.command)
         try:
+            validate_request(request, Limits())
             if act is None:
                 raise DemoError(f'no command is named {request.command!r}; known are: '
                                 f'{", ".join(self._commands)}')
             act(request)
             response.success = True
-        except DemoError as error:
+        except (DemoError, RejectedError) as error:
             response.message = str(error)
         self._report()
         return response
@@ -145,7 +164,7 @@ class SourceNode(Node, RunnableNode):
     def _show(self, request: ControlSource.Request) -> None:
         if self._table is None:
             raise DemoError('things can be put before the simulated camera only')
-        self._table.show(request.things)
+        self._table.show(request.things, request.position)
 
     def _report(self) -> None:
         """Publish the state where it changed."""

@@ -14,14 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from proemlc_ros.nodes.node_help import help_text, help_wanted
-from proemlc_ros.nodes.operator.camera import Camera
 from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, OperatorNode
-from proemlc_ros.nodes.parameter_table import Declared
+from proemlc_ros.nodes.parameters import Declared, help_text, help_wanted
 from proemlc_ros.nodes.process import Signals, run_program, spinning
 from proemlc_ros.operator.draft import AnnotationDraft
-from proemlc_ros.operator.pictures import CameraPicture
-from proemlc_ros.operator.streams import ChainPart
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
 from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal, set_locale
@@ -42,28 +38,13 @@ class TeleopNode(OperatorNode):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('teleop', PARAMETERS, **node_options)
-        annotator = self.settings.annotator or user_name()
+        annotator = self.settings.annotator or _user_name()
         self.console = Console(
             self.view, AnnotationDraft(self.view.vectors, annotator), self.actions)
-        self._camera = Camera(self, self.settings.image_topic, PICTURE_RATE, PICTURE_SIZE,
-                              lambda picture: self.post(self._on_picture, picture),
-                              lambda reason: self.post(self.view.note_picture, reason))
-        self._camera.heard = lambda now: self.post(
-            self.view.streams.note, ChainPart.CAMERA, now)
-
-    def before_prediction(self, stamp: int, source: str) -> None:
-        """Keep the picture that the prediction is about; a question may come of it."""
-        self._camera.show(stamp, source)
-
-    def before_query(self, stamp: int, source: str) -> None:
-        """Keep the picture that is asked about."""
-        self._camera.show(stamp, source, always=True)
-
-    def _on_picture(self, picture: CameraPicture) -> None:
-        self.console.pictures.add(picture)
+        self.watch_camera(PICTURE_RATE, PICTURE_SIZE, self.console.pictures.add)
 
 
-async def operate(window: curses.window, signals: Signals) -> None:
+async def _operate(window: curses.window, signals: Signals) -> None:
     """Draw and take keys until the operator quits or a signal comes."""
     node = TeleopNode()
     try:
@@ -88,7 +69,7 @@ async def _draw_and_take_keys(node: TeleopNode, screen: Screen, signals: Signals
     stopped.cancel()
 
 
-def user_name() -> str:
+def _user_name() -> str:
     """Return the name of the user, for the journal."""
     try:
         return getpass.getuser()
@@ -97,7 +78,7 @@ def user_name() -> str:
 
 
 @contextmanager
-def quiet_stderr() -> Iterator[None]:
+def _quiet_stderr() -> Iterator[None]:
     """Keep log lines off the screen that curses draws; ROS writes them to its log files too."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -122,17 +103,17 @@ def main(args: list[str] | None = None) -> int:
         return 1
     set_locale()
     try:
-        return run_program(use_terminal, args)
+        return run_program(_use_terminal, args)
     except curses.error as error:
         print(f'teleop_node: this terminal (TERM={os.environ.get("TERM", "")}) cannot be used: '
               f'{error}', file=sys.stderr)
         return 1
 
 
-def use_terminal(signals: Signals) -> bool:
+def _use_terminal(signals: Signals) -> bool:
     """Take the terminal over, and give it back whatever happens."""
-    with quiet_stderr():
-        curses.wrapper(lambda window: asyncio.run(operate(window, signals)))
+    with _quiet_stderr():
+        curses.wrapper(lambda window: asyncio.run(_operate(window, signals)))
     return True
 
 

@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from proemlc_ros.operator.actions import ActivityLog, describe_annotation, describe_event
-from proemlc_ros.operator.learning_curve import LearningCurve
-from proemlc_ros.operator.progress import ProgressLog, compare
+from proemlc_ros.operator.progress import RECENT, LearningCurve, Truth, was_right
 from proemlc_ros.operator.questions import doubtful_label
-from proemlc_ros.operator.recent import QueryQueue, RecentVectors
+from proemlc_ros.operator.recent import RecentVectors
 from proemlc_ros.operator.region_view import RegionView
-from proemlc_ros.operator.streams import ChainPart, StreamMonitor
 from proemlc_ros.records import (
     Annotation,
     Event,
@@ -25,6 +23,7 @@ from proemlc_ros.records import (
     StampedPrediction,
     StampedVector,
 )
+from proemlc_ros.stamps import StampBuffer
 
 # Seconds without a message after which the classifier counts as lost; its diagnostics come once
 # per second.
@@ -34,16 +33,27 @@ RATE_WINDOW = 3.0
 # Predictions that may still be wanted for a picture.
 MAX_PREDICTIONS = 300
 MAX_KEPT = 200
+# Open queries; the oldest are dropped first.
+MAX_QUERIES = 50
 # Annotations that were reported once and may be reported a second time.
 MAX_UNPAIRED = 100
+
+# Seconds without a message after which a stream has stopped, at least.
+SHORTEST = 1.5
+# The same, in usual times between two messages; slow streams are given more time.
+PERIODS = 4.0
+# Seconds, at most.
+LONGEST = 20.0
+# Weight of the newest time between two messages in the usual one.
+_WEIGHT = 0.2
 
 
 class Connection(Enum):
     """Whether the classifier is there; the values are words for people."""
 
     LIVE = 'connected'
-    SILENT = 'no sign of life'
-    ABSENT = 'not running'
+    SILENT = 'the classifier gives no sign of life; waiting for it'
+    ABSENT = 'the classifier is gone; waiting for it to come back'
 
 
 class ViewPart(Enum):
@@ -71,7 +81,10 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What the source of the pictures shows; see SourceState.msg."""
+    """What the source of the pictures shows; see SourceState.msg.
+
+    `since` is the time at which it was reported: later pictures are of this state.
+    """
 
     kind: str = ''
     name: str = ''
@@ -80,6 +93,109 @@ class SourceState:
     playing: bool = True
     things: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    since: int = 0
+
+
+class ChainPart(Enum):
+    """A part of the chain, from the camera on; the values are words for people."""
+
+    CAMERA = 'camera: no picture'
+    FEATURES = 'features: none'
+    PREDICTIONS = 'classifier: no prediction'
+
+
+@dataclass(slots=True)
+class _Stream:
+    last: float
+    period: float = 0.0
+
+
+@dataclass(slots=True)
+class StreamMonitor:
+    """Watches the streams; all times are seconds on a steady clock.
+
+    >>> monitor = StreamMonitor()
+    >>> monitor.note(ChainPart.CAMERA, 0.0); monitor.note(ChainPart.CAMERA, 0.1)
+    >>> monitor.stopped(1.0), monitor.stopped(5.0)
+    ('', 'camera: no picture for 5 s')
+    """
+
+    _streams: dict[ChainPart, _Stream] = field(default_factory=dict)
+
+    def note(self, part: ChainPart, now: float) -> None:
+        """Note a message of a part."""
+        stream = self._streams.get(part)
+        if stream is None:
+            self._streams[part] = _Stream(now)
+            return
+        gap = min(now - stream.last, LONGEST)
+        # A pause of the stream says nothing of its usual period.
+        if gap < PERIODS * max(stream.period, SHORTEST):
+            stream.period += _WEIGHT * (gap - stream.period)
+        stream.last = now
+
+    def stopped(self, now: float) -> str:
+        """Return the first part of the chain that has stopped, in words; empty: none has.
+
+        A part that never sent anything is not there: features may come without a camera.
+        """
+        for part in ChainPart:
+            stream = self._streams.get(part)
+            if stream is None:
+                continue
+            silence = now - stream.last
+            if silence > min(max(SHORTEST, PERIODS * stream.period), LONGEST):
+                return f'{part.value} for {silence:.0f} s'
+        return ''
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityEntry:
+    """One change of the model.
+
+    Args:
+        number: counts up from 1.
+        time: seconds since 1970.
+        who: the operator, empty where not known.
+        text: what was done, for people.
+    """
+
+    number: int
+    time: float
+    who: str
+    text: str
+
+
+class ActivityLog:
+    """The last changes of the model.
+
+    Args:
+        max_count: entries kept; the oldest are dropped first.
+    """
+
+    def __init__(self, max_count: int = 50) -> None:
+        self._entries: deque[ActivityEntry] = deque(maxlen=max_count)
+        self._count = 0
+
+    @property
+    def entries(self) -> list[ActivityEntry]:
+        """The entries, oldest first."""
+        return list(self._entries)
+
+    def restore(self, entries: Iterable[ActivityEntry]) -> None:
+        """Put entries of an earlier run before those of this one, which are numbered after."""
+        later = self.entries
+        self._entries.clear()
+        for entry in entries:
+            self._entries.append(entry)
+            self._count = max(self._count, entry.number)
+        for entry in later:
+            self.add(entry.who, entry.text)
+
+    def add(self, who: str, text: str) -> None:
+        """Add an entry."""
+        self._count += 1
+        self._entries.append(ActivityEntry(self._count, time.time(), who, text))
 
 
 @dataclass(slots=True)
@@ -100,10 +216,11 @@ class ClassifierView:
     health: Health = field(default_factory=Health)
     vectors: RecentVectors = field(default_factory=RecentVectors)
     regions: RegionView = field(default_factory=RegionView)
-    queries: QueryQueue = field(default_factory=QueryQueue)
+    queries: StampBuffer[Query] = field(default_factory=lambda: StampBuffer(MAX_QUERIES))
     curve: LearningCurve = field(default_factory=LearningCurve)
     activity: ActivityLog = field(default_factory=ActivityLog)
-    progress: ProgressLog = field(default_factory=ProgressLog)
+    progress: deque[bool] = field(default_factory=lambda: deque(maxlen=RECENT))
+    truth: Truth = field(default_factory=Truth)
     streams: StreamMonitor = field(default_factory=StreamMonitor)
     source: SourceState | None = None
     reachable: bool = False
@@ -119,6 +236,15 @@ class ClassifierView:
         if now - self._last_message <= SILENCE:
             return Connection.LIVE
         return Connection.SILENT if self.reachable else Connection.ABSENT
+
+    def trouble(self, now: float) -> str:
+        """Return what is wrong: the classifier, then the first part of the chain; empty: nothing.
+
+        Once the classifier is gone, older troubles of camera or features are not the reason.
+        """
+        connection = self.connection(now)
+        return connection.value if connection is not Connection.LIVE else (
+            self.streams.stopped(now))
 
     def rate(self, now: float) -> float:
         """Return the predictions per second."""
@@ -182,10 +308,11 @@ class ClassifierView:
             self.on_change(ViewPart.CURVE)
         self.on_change(ViewPart.LABELS)
 
-    def on_query(self, query: Query, asked_at: float | None = None) -> None:
+    def on_query(self, query: Query) -> None:
         """Take in a query; its vector is held for the answer."""
         self.vectors.hold(query.vector.stamp, query.vector)
-        self.queries.add(query, asked_at)
+        self.queries.put(query.vector.stamp, query if query.asked_at else query._replace(
+            asked_at=time.time()))
         self.on_change(ViewPart.QUERIES)
 
     def on_health(self, health: Health, loss: float | None, now: float) -> None:
@@ -219,10 +346,10 @@ class ClassifierView:
         self._learnt[key] = published
         if len(self._learnt) > MAX_UNPAIRED:
             self._learnt.popitem(last=False)
-        self.note(annotation.annotator, f'taught {describe_annotation(annotation)}')
+        self.note(annotation.annotator, annotation.text)
         before = self.predictions.get(annotation.stamp) or self._kept.get(annotation.stamp)
         if before is not None:
-            self.progress.add(compare(before.predicted, annotation))
+            self.progress.append(was_right(before.predicted, annotation))
             self.on_change(ViewPart.PROGRESS)
         self.settle(annotation.stamp)
 
@@ -233,9 +360,8 @@ class ClassifierView:
     def on_event(self, event: Event) -> None:
         """Note a change of the model."""
         actor = self._actors.pop(event.kind, '')
-        self.note(event.annotator or actor, describe_event(event))
+        self.note(event.annotator or actor, event.text)
         if event.kind in (EventKind.RENAME, EventKind.REMOVE, EventKind.MERGE_LABELS):
-            self.progress.rename(event.label, event.new_label)
             self._retire(event.label)
         elif event.kind in (EventKind.RESET, EventKind.LOAD):
             self.progress.clear()
@@ -249,8 +375,13 @@ class ClassifierView:
 
     def settle(self, stamp: int) -> None:
         """Remove a query, answered or skipped."""
-        if self.queries.settle(stamp):
+        if self.queries.pop(stamp) is not None:
             self.on_change(ViewPart.QUERIES)
+
+    def on_truth(self, truth: Truth) -> None:
+        """Take in what the model would get right of the samples, each left out in turn."""
+        self.truth = truth
+        self.on_change(ViewPart.PROGRESS)
 
     def note(self, who: str, text: str) -> None:
         """Add an entry to the activity log."""

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import OrderedDict, deque
 from collections.abc import Collection
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from proemlc_ros.operator.recent import RecentVectors
 from proemlc_ros.records import (
@@ -14,7 +18,20 @@ from proemlc_ros.records import (
     Region,
     StampedPrediction,
     StampedVector,
+    Vector,
 )
+
+# Vectors of one burst that a new one is compared with, the last ones.
+_COMPARED = 50
+# Bursts that are remembered; several people may record at once.
+_MOST_BURSTS = 32
+# Distance between two samples of a burst, relative to their length, that makes a near copy.
+NEAR_COPY = 0.02
+# Near copies in a row after which more of the same view brings nothing.
+_MANY_COPIES = 3
+_ANOTHER_VIEW = ('More of this view brings nothing: turn it, change the light, or show it in '
+                 'another place.')
+_REQUEST = re.compile(r'burst:([0-9a-f]{12}):(\d{1,9})')
 
 
 def annotation_at(vectors: RecentVectors, stamp: int, labels: tuple[str, ...],
@@ -147,3 +164,59 @@ class AnnotationDraft:
             raise ValueError('nothing is frozen: call freeze first')
         return annotation_at(
             self.vectors, self.frozen.stamp, present, absent, complete, self.annotator)
+
+
+def burst_request(burst: str, number: int) -> str:
+    """Return the request id of one sample of a burst; the journal keeps it.
+
+    >>> burst_request('0123456789ab', 4)
+    'burst:0123456789ab:4'
+    """
+    return f'burst:{burst}:{number}'
+
+
+def burst_of(request_id: str) -> str:
+    """Return the burst that a request belongs to, empty where it is of none.
+
+    >>> burst_of('burst:0123456789ab:4'), burst_of('another id')
+    ('0123456789ab', '')
+    """
+    found = _REQUEST.fullmatch(request_id)
+    return found[1] if found else ''
+
+
+class NearCopies:
+    """Tells which samples of a burst show nothing new.
+
+    Args:
+        distance: from one vector to another, relative to its length, below which it is a near
+            copy; 0 leaves out identical ones only.
+
+    >>> copies = NearCopies(0.1)
+    >>> [copies.is_near('b', np.array([x, 1.0], np.float32)) for x in (1.0, 1.01, 1.5)]
+    [False, True, False]
+    """
+
+    def __init__(self, distance: float = NEAR_COPY) -> None:
+        self._distance = distance
+        self._in_row = 0
+        self._kept: OrderedDict[str, deque[Vector]] = OrderedDict()
+
+    @property
+    def advice(self) -> str:
+        """What would teach more than the last vectors did; empty while they bring something."""
+        return _ANOTHER_VIEW if self._in_row >= _MANY_COPIES else ''
+
+    def is_near(self, burst: str, vector: Vector) -> bool:
+        """Tell whether a vector is a near copy of one of its burst; if not, it is kept."""
+        kept = self._kept.setdefault(burst, deque(maxlen=_COMPARED))
+        if len(self._kept) > _MOST_BURSTS:
+            self._kept.popitem(last=False)
+        limit = self._distance * float(np.linalg.norm(vector))
+        if any(other.shape == vector.shape
+               and float(np.linalg.norm(other - vector)) <= limit for other in kept):
+            self._in_row += 1
+            return True
+        kept.append(vector)
+        self._in_row = 0
+        return False

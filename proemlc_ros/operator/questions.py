@@ -5,20 +5,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from proemlc_ros.records import LabelState, Query, QueryReason, StampedPrediction
 
-if TYPE_CHECKING:
-    from proemlc_ros.operator.actions import Actions
-    from proemlc_ros.operator.classifier_view import ClassifierView
-
 # Novelty below which a moment is no longer new: the classifier would not ask about it by default.
-FAMILIAR = 0.5
+FAMILIAR = 0.8
 # Distance of a score from its threshold from which the model is sure.
 SURE_DISTANCE = 0.3
 # Probabilities outside of these are sure.
 SURE = (0.15, 0.85)
+# Share from which a predicted label counts as sure; below, it is shown grey, with its share.
+SURE_SHARE = 0.7
 
 
 def share_of_score(score: float) -> float:
@@ -35,6 +32,13 @@ def share_of_label(
         return min(1.0, max(0.0, float(prediction.probabilities[place])))
     return share_of_score(float(prediction.scores[place])) if (
         place < len(prediction.scores)) else None
+
+
+def best_guess(prediction: StampedPrediction, labels: LabelState) -> str:
+    """Return the likeliest label, predicted or not; empty where it is not known."""
+    chances = [(share, name) for place, name in enumerate(labels.names)
+               if (share := share_of_label(prediction, labels, place)) is not None]
+    return max(chances, key=lambda one: one[0])[1] if chances else ''
 
 
 def threshold_share(
@@ -91,11 +95,3 @@ def is_settled(query: Query, now: StampedPrediction, labels: LabelState) -> bool
     if len(now.scores) != len(labels.names):
         return False
     return abs(float(now.scores[place]) - labels.thresholds[place]) > SURE_DISTANCE
-
-
-async def retire_sure(view: ClassifierView, actions: Actions, most: int = 5) -> None:
-    """Ask the model again about the oldest queries, and remove those that it is sure of now."""
-    for query in list(view.queries)[:most]:
-        now = await actions.predict(query.vector.stamp)
-        if now is not None and is_settled(query, now, view.labels):
-            view.settle(query.vector.stamp)

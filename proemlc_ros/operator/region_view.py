@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from proemlc_ros.records import WHOLE, Region, StampedPrediction, StampedVector
 from proemlc_ros.regions import SAME, overlap
+from proemlc_ros.stamps import StampBuffer
 
 Box = tuple[float, float, float, float]
 Kept = TypeVar('Kept')
@@ -38,9 +39,11 @@ class RegionView:
 
     def __init__(self) -> None:
         """Start with nothing."""
-        self._stream: OrderedDict[int, PictureRegions] = OrderedDict()
-        self._held: OrderedDict[int, PictureRegions] = OrderedDict()
+        self._pictures: StampBuffer[PictureRegions] = StampBuffer(MAX_PICTURES, max_held=MAX_HELD)
         self._waiting: deque[tuple[int, Region, asyncio.Future[StampedPrediction]]] = deque()
+        # By stamp: who waits, and the answers that came since.
+        self._looks: dict[int, tuple[asyncio.Future[list[StampedPrediction]],
+                                     list[StampedPrediction]]] = {}
 
     def on_vector(self, vector: StampedVector) -> None:
         """Take in the vector of a box."""
@@ -56,26 +59,27 @@ class RegionView:
                 self._waiting.remove(waiting)
                 if not future.done():
                     future.set_result(prediction)
+        look = self._looks.get(prediction.stamp)
+        if look is not None:
+            look[1].append(prediction)
+            if len(look[1]) >= prediction.region_count and not look[0].done():
+                look[0].set_result(look[1])
         return merged(list(found.values()))
 
     def hold(self, stamp: int) -> bool:
         """Keep the boxes of a picture for answers to come; return whether there are any."""
-        found = self._find(stamp)
-        if found is None:
-            return False
-        self._held[stamp] = found
-        if len(self._held) > MAX_HELD:
-            self._held.popitem(last=False)
-        return bool(found.vectors)
+        self._pictures.hold(stamp)
+        found = self._pictures.find(stamp)
+        return found is not None and bool(found.vectors)
 
     def predictions(self, stamp: int) -> list[StampedPrediction]:
         """Return the answers about the boxes of a picture."""
-        found = self._find(stamp)
+        found = self._pictures.find(stamp)
         return [] if found is None else list(found.predictions.values())
 
     def vector(self, stamp: int, region: Region) -> StampedVector | None:
         """Return the vector of a box, or None where it is no longer kept."""
-        found = self._find(stamp)
+        found = self._pictures.find(stamp)
         if found is None or not found.vectors:
             return None
         best = max(found.vectors.values(), key=lambda one: overlap(one.region, region))
@@ -89,15 +93,20 @@ class RegionView:
             self._waiting.popleft()[2].cancel()
         return future
 
-    def _find(self, stamp: int) -> PictureRegions | None:
-        return self._held.get(stamp) or self._stream.get(stamp)
+    def look(self, stamp: int) -> asyncio.Future[list[StampedPrediction]]:
+        """Return a future of the answers about the feature node's own boxes of a picture."""
+        future: asyncio.Future[list[StampedPrediction]] = (
+            asyncio.get_running_loop().create_future())
+        self._looks[stamp] = future, []
+        if len(self._looks) > MAX_HELD:
+            self._looks.pop(next(iter(self._looks)))[0].cancel()
+        return future
 
     def _picture(self, stamp: int) -> PictureRegions:
-        found = self._find(stamp)
+        found = self._pictures.find(stamp)
         if found is None:
-            found = self._stream[stamp] = PictureRegions()
-            if len(self._stream) > MAX_PICTURES:
-                self._stream.popitem(last=False)
+            found = PictureRegions()
+            self._pictures.put(stamp, found)
         return found
 
 
@@ -122,4 +131,5 @@ def merged(predictions: list[StampedPrediction]) -> StampedPrediction:
         predicted=tuple(sorted(labels, key=lambda name: -labels[name])),
         scores=np.max([one.scores for one in same], axis=0),
         probabilities=np.max([one.probabilities for one in same], axis=0),
-        novelty=max(one.novelty for one in same), region=WHOLE)
+        novelty=max(one.novelty for one in same), region=WHOLE,
+        unknown=all(one.unknown for one in same))

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from proemlc_ros.files import replace_text
-from proemlc_ros.operator.actions import ActivityEntry
-from proemlc_ros.operator.classifier_view import ClassifierView
-from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.progress import ComparedAnnotation
+from proemlc_ros.operator.classifier_view import ActivityEntry, ClassifierView
+from proemlc_ros.operator.recent import CameraPicture, PictureCache
 from proemlc_ros.records import Query, QueryReason, StampedVector
 
 VERSION = 1
@@ -76,8 +74,9 @@ class SavedView:
         view.curve.introductions = [
             (int(samples), str(name)) for samples, name in content['introductions']]
         view.curve.known = set(map(str, content['classifier_labels']))
-        for outcome in content['progress']:
-            view.progress.add(ComparedAnnotation(*(tuple(map(str, names)) for names in outcome)))
+        # Earlier versions wrote the names: right, missed, extra.
+        view.progress.extend(one if isinstance(one, bool) else not any(one[1:])
+                             for one in content['progress'])
         for entry in content['queries']:
             if time.time() - float(entry['time']) < OLDEST_QUERY:
                 self._load_query(entry)
@@ -92,14 +91,14 @@ class SavedView:
             'activity': [{'number': entry.number, 'time': entry.time, 'who': entry.who,
                           'text': entry.text} for entry in view.activity.entries],
             'curve': view.curve.points, 'introductions': view.curve.introductions,
-            'progress': view.progress.outcomes,
+            'progress': list(view.progress),
             'queries': [self._query_content(query) for query in queries]}
 
     def _query_content(self, query: Query) -> dict[str, Any]:
         vector = query.vector
         picture = self._pictures.find(vector.stamp)
         return {
-            'time': self._view.queries.asked_at(vector.stamp), 'stamp': vector.stamp,
+            'time': query.asked_at, 'stamp': vector.stamp,
             'data': _text_of(np.asarray(vector.data, '<f4').tobytes()),
             'extractor': vector.extractor, 'text': query.text,
             'candidates': query.candidates, 'scores': list(map(float, query.scores)),
@@ -111,13 +110,13 @@ class SavedView:
         data = np.frombuffer(_bytes_of(entry['data']), '<f4').astype(np.float32)
         vector = StampedVector(int(entry['stamp']), data, str(entry['extractor']))
         if entry['picture']:
-            self._pictures.keep(vector.stamp, CameraPicture(
+            self._pictures.hold(vector.stamp, CameraPicture(
                 vector.stamp, _bytes_of(entry['picture'])))
         self._view.on_query(Query(
             vector, str(entry['text']), tuple(map(str, entry['candidates'])),
             tuple(map(float, entry['scores'])), float(entry['novelty']),
             QueryReason(entry['reason']), str(entry['label']),
-            tuple(map(float, entry['probabilities']))), float(entry['time']))
+            tuple(map(float, entry['probabilities'])), float(entry['time'])))
 
 
 def _text_of(data: bytes) -> str:

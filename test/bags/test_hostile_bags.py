@@ -12,15 +12,15 @@ from child_process import run_limited
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from trials import hostile_bags
 
-from proemlc_ros.bags import decompression
-from proemlc_ros.bags.definition_limits import DefinitionReader
-from proemlc_ros.bags.mcap_recovery import recover_mcap
+from proemlc_ros.bags import storage_files
+from proemlc_ros.bags.message_types import _DefinitionReader
 from proemlc_ros.bags.reader import BagReader
+from proemlc_ros.bags.recovery import _recover_mcap
 from proemlc_ros.bags.sources import find_sources
 from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.errors import BagError
 
-zstd = decompression.zstd
+zstd = storage_files.zstd
 MEGABYTE = 1 << 20
 MAGIC = b'\x89MCAP0\r\n'
 READ = """
@@ -90,7 +90,7 @@ def zeros(size):
 BOMBS = {
     'chunk': (lambda: mcap(chunk(zeros(3000 * MEGABYTE), 3000 * MEGABYTE)), 'more than the limit'),
     'chunk that states less': (lambda: mcap(chunk(zeros(3000 * MEGABYTE), 1000)),
-                               'unpack to more than the limit of 1000 bytes'),
+                               'a chunk that states 1000 unpacked bytes may unpack to more'),
     'chunks of the same time': (lambda: indexed(60 * MEGABYTE, 30), 'chunks of the same time'),
     'huge length': (lambda: MAGIC + record(1, text('ros2') + text('')) + b'\x05' + b'\xff' * 200,
                     'no message in it is readable'),
@@ -107,22 +107,36 @@ def test_a_bomb_is_rejected_within_limits(name, tmp_path):
     assert answer in result.stdout
 
 
-def test_limits_are_named():
-    with pytest.raises(BagError, match='states 104857600 unpacked bytes.* limit of 67108864'):
-        decompression._chunk_limit(bytes(100), 100 * MEGABYTE)
+def test_packed_messages_are_limited(monkeypatch):
+    assert storage_files.unpack_message(zstd.compress(b'12345')) == b'12345'
+    assert storage_files.unpack_message(b'\0\1\0\0cdr') == b'\0\1\0\0cdr'
+    with pytest.raises(BagError, match='cut off'):
+        storage_files.unpack_message(zstd.compress(b'12345')[:-3])
+    monkeypatch.setattr(storage_files, '_ALWAYS', 5)
+    monkeypatch.setattr(storage_files, '_RATIO', 0)
     with pytest.raises(BagError, match='more than the limit of 5 bytes'):
-        decompression.unpack(zstd.ZstdDecompressor(), zstd.compress(b'123456'), 5)
-    assert decompression.unpack(zstd.ZstdDecompressor(), zstd.compress(b'12345'), 5) == b'12345'
+        storage_files.unpack_message(zstd.compress(b'123456'))
 
 
 def test_a_packed_file_is_not_unpacked_beyond_its_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(decompression, 'ALWAYS_IN_ALL', 10 * MEGABYTE)
-    path = tmp_path / 'zeros.zstd'
+    monkeypatch.setattr(storage_files, 'ALWAYS_IN_ALL', 10 * MEGABYTE)
+    path = tmp_path / 'zeros.db3.zstd'
     path.write_bytes(zeros(100 * MEGABYTE))
-    with path.open('rb') as packed, decompression.BoundedFile(packed) as unpacked:
-        with pytest.raises(BagError, match='unpacks to more than the limit of 10485760'):
-            while unpacked.read(MEGABYTE):
-                pass
+    with pytest.raises(BagError, match='unpacks to more than the limit of 10485760'):
+        BagReader(path)
+
+
+def test_an_index_that_leads_elsewhere_is_rejected(tmp_path):
+    """A chunk inside of an attachment is none of the file, whatever the index says."""
+    hidden = chunk(zeros(MEGABYTE), MEGABYTE)
+    data = MAGIC + record(1, text('ros2') + text('')) + record(9, hidden)
+    offset = data.index(hidden)
+    index = record(8, struct.pack('<QQQQ', 0, 1, offset, len(hidden)) + bytes(40))
+    whole = data + index
+    path = tmp_path / 'elsewhere.mcap'
+    path.write_bytes(whole + record(2, struct.pack('<QQI', len(data), 0, 0)) + MAGIC)
+    with pytest.raises(BagError, match='index leads elsewhere'):
+        BagReader(path)
 
 
 @pytest.mark.parametrize('mode', ['mcap_storage', 'sqlite3_file', 'sqlite3_message'])
@@ -151,17 +165,17 @@ def idl(data):
 ])
 def test_definitions_beyond_the_limits_are_not_parsed(definition, limit):
     with pytest.raises(ValueError, match=limit):
-        DefinitionReader().text_of(definition)
+        _DefinitionReader().text_of(definition)
 
 
 def test_blank_lines_and_comments_are_not_parsed():
     definition = msg('\n' * 200_000 + '# text\nint32 x  # more\n\n' + '=' * 80 + '\nMSG: a/B\n')
-    assert DefinitionReader().text_of(definition) == (
+    assert _DefinitionReader().text_of(definition) == (
         'int32 x  # more\n' + '=' * 80 + '\nMSG: a/B')
 
 
 def test_all_definitions_of_a_bag_together_are_limited():
-    reader = DefinitionReader()
+    reader = _DefinitionReader()
     for _ in range(4):
         reader.text_of(msg('int32 x\n' * 5000))
     with pytest.raises(ValueError, match='more than the limit of 20000 lines'):
@@ -169,7 +183,7 @@ def test_all_definitions_of_a_bag_together_are_limited():
 
 
 def test_annotated_idl_of_ros_is_parsed():
-    text_of = DefinitionReader().text_of(idl(
+    text_of = _DefinitionReader().text_of(idl(
         '@verbatim (language="comment", text="a (b) << c")\nmodule a { module msg {\n'
         '/* ((( */ struct B { // <<<<<<\n @unit (value="m") double x; long y; '
         'sequence<string<10>> z; }; }; };'))
@@ -238,7 +252,7 @@ def test_names_of_files_with_odd_digits_are_sorted(database):
 def test_a_record_of_huge_length_is_the_end(tmp_path):
     path = tmp_path / 'cut.mcap'
     path.write_bytes(MAGIC + record(1, text('ros2') + text('')) + b'\x05' + b'\xff' * 50)
-    assert recover_mcap(path, tmp_path / 'copy.mcap') == 0
+    assert _recover_mcap(path, tmp_path / 'copy.mcap') == 0
 
 
 def test_10_damaged_bags_are_read_or_rejected():

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading bags, whole and damaged."""
 
+import re
 import shutil
 import sqlite3
 
 import numpy as np
 import pytest
+from trials import hostile_bags
 
 from proemlc_ros.bags.reader import BagReader
-from proemlc_ros.bags.writer import DEFAULT_START, make_bag
+from proemlc_ros.bags.writer import DEFAULT_START, BagWriter, make_bag
 from proemlc_ros.errors import BagError
 
 
@@ -231,3 +233,33 @@ def test_the_files_are_right_where_the_metadata_is_behind(bag):
         assert reader.start == DEFAULT_START
         assert reader.notes == ['metadata.yaml counts 0 messages, the files hold 120']
         assert len(list(reader.messages(reader.topics))) == 120
+
+
+@pytest.mark.parametrize('mode', ['sqlite3_message', 'sqlite3_file'])
+@pytest.mark.parametrize('lost', ['metadata.yaml', 'a split'])
+def test_a_compressed_bag_that_lost_a_file_is_read_and_copied(mode, lost, tmp_path):
+    """Messages are unpacked whoever opens the files, so that a copy can be evaluated."""
+    hostile_bags.seeds(tmp_path)
+    path = tmp_path / mode
+    if lost == 'metadata.yaml':
+        (path / lost).unlink()
+    else:
+        text = (path / 'metadata.yaml').read_text()
+        name = next(file.name for file in path.iterdir() if file.name != 'metadata.yaml')
+        (path / 'metadata.yaml').write_text(re.sub(
+            rf'^(\s*)- {name}$', rf'\1- {name}\n\1- gone_{name}', text, flags=re.MULTILINE))
+    with pytest.raises(BagError, match='missing'):
+        BagReader(path)
+    with BagReader(path, best_effort=True) as bag, BagWriter(tmp_path / 'copy') as copy:
+        assert len(list(bag.messages(bag.topics))) == 80
+        for connection, time, data in bag.raw({topic.name for topic in bag.topics}):
+            copy.copy(connection, bag.types, time, data)
+    with BagReader(tmp_path / 'copy') as bag:
+        assert len(list(bag.messages(bag.topics))) == 80
+
+
+@pytest.mark.parametrize('name', ['old.bag', 'renamed.db'])
+def test_a_bag_of_ros_1_is_told_by_its_name_or_content(name, tmp_path):
+    (tmp_path / name).write_bytes(b'#ROSBAG V2.0\n' + bytes(50))
+    with pytest.raises(BagError, match='a ROS 1 bag; .*rosbags-convert --src'):
+        BagReader(tmp_path / name)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+from corrections import turn
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel
@@ -47,12 +48,12 @@ class Opened:
 
 def undo(durable, numbers=(), annotator='', mine=False):
     """Undo steps, the next one where none is named, and return them."""
-    return [step for step, _ in durable.turn(EventKind.UNDO, numbers, annotator, mine)]
+    return turn(durable, EventKind.UNDO, numbers, annotator, mine)
 
 
 def redo(durable, numbers=(), annotator='', mine=False):
     """Redo steps, likewise."""
-    return [step for step, _ in durable.turn(EventKind.REDO, numbers, annotator, mine)]
+    return turn(durable, EventKind.REDO, numbers, annotator, mine)
 
 
 def scores_of(durable) -> np.ndarray:

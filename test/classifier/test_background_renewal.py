@@ -5,15 +5,22 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
+from corrections import correct, remove, rename
 from durable_model_stand import PROBES, WIDTH, Opened, make_annotation, scores_of
 
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.renewal_task import RenewalTask, renew
-from proemlc_ros.classifier.renewals import RenewalPolicy, RenewedModel
-from proemlc_ros.errors import OutdatedRenewalError, RenewalError
+from proemlc_ros.classifier.renewals import (
+    LabelGrowth,
+    RenewalPolicy,
+    RenewedModel,
+    is_for_labels,
+)
+from proemlc_ros.errors import OutdatedRenewalError, RenewalError, WorkCancelledError
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, Correction, EventKind, Learnt
 
@@ -94,7 +101,7 @@ def test_a_restart_gives_the_same_model(opened, tmp_path, snapshots):
     durable = opened.durable
     teach(durable, 0, 60)
     renew_once(durable, tmp_path, lambda: (teach(durable, 60, 70),
-                                           durable.rename('cup', 'mug'), durable.remove('hot')))
+                                           rename(durable, 'cup', 'mug'), remove(durable, 'hot')))
     teach(durable, 70, 80)
     durable.undo()
     expected, thresholds = scores_of(durable), durable.model.learner.thresholds
@@ -170,10 +177,10 @@ def test_corrections_meanwhile_are_followed(opened, tmp_path):
     teach(durable, 0, 60)
     first = next(iter(durable.table.samples))
 
-    def correct():
+    def meanwhile():
         durable.undo()
-        durable.correct([Correction(first, ('spoon',)), Correction(first + 1, delete=True)])
-    renew_once(durable, tmp_path, correct, at_last=durable.undo)
+        correct(durable, [Correction(first, ('spoon',)), Correction(first + 1, delete=True)])
+    renew_once(durable, tmp_path, meanwhile, at_last=durable.undo)
     learner = durable.model.learner
     assert durable.model.renewed_at and learner.samples == 57
     fresh = learner.empty_copy()
@@ -200,6 +207,20 @@ def test_samples_that_are_not_in_the_journal_are_said(opened, tmp_path):
     assert not errors
 
 
+def test_silence_alone_is_no_failure(opened):
+    for number in range(40):
+        opened.durable.learn([annotation_of(number)._replace(labels=())])
+    errors: list[str] = []
+    classifier = Classifier(opened.durable, on_error=errors.append)
+    classifier.renewals.policy.mode = 'automatic'
+    classifier.renewals.consider()
+    assert not classifier.renewals.running
+    with pytest.raises(RenewalError, match='no sample shows a label yet'):
+        classifier.renewals.request().result(DEADLINE)
+    classifier.close()
+    assert not errors
+
+
 def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
     durable = opened.durable
     teach(durable, 0, 90)
@@ -213,6 +234,19 @@ def test_a_long_journal_is_drawn_from_but_learnt_in_full(opened, tmp_path):
     assert durable.model.learner.samples == 90
 
 
+def test_features_of_one_scale_are_not_scaled_one_by_one(opened, tmp_path):
+    durable = opened.durable
+    for number in range(90):
+        durable.learn([annotation_of(number)._replace(extractor='colour_histogram/1')])
+    classifier = Classifier(durable)
+    task = classifier.renewals._task(tmp_path / 'running.npz', tmp_path / 'renewed.npz')
+    classifier.close()
+    assert task.extractor == 'colour_histogram/1'
+    assert RenewalTask.from_json(task.to_json()) == task
+    result = renew(task, lambda: Journal(durable.directory.journal, read_only=True).entries())
+    assert 'scaling none' in result.settings or 'scaling l2' in result.settings
+
+
 def test_in_the_background_and_on_demand(tmp_path):
     opened = Opened(tmp_path / 'model')
     errors: list[str] = []
@@ -224,12 +258,12 @@ def test_in_the_background_and_on_demand(tmp_path):
     teach(opened.durable, 0, 60)
     classifier.renewals.consider()
     assert happened.wait(DEADLINE), errors
-    assert changes[0].event.kind is EventKind.RENEW
+    assert changes[0].events[0].kind is EventKind.RENEW
     assert opened.durable.model.renewed_at == 60
     classifier.renewals.consider()  # Not due before they have doubled.
     assert classifier.renewals.policy.next_at() == 120
     kept = classifier.renewals.request().result(DEADLINE)
-    assert kept.event is None
+    assert not kept.events
     assert 'kept the running model' in kept.message
     # Of the renewals, the content that a replay may need.
     assert len(opened.durable.journal.attachments) == 1
@@ -238,6 +272,25 @@ def test_in_the_background_and_on_demand(tmp_path):
     with pytest.raises(RenewalError, match='off'):
         classifier.renewals.request().result(DEADLINE)
     assert not errors
+    classifier.close()
+
+
+def test_a_renewal_can_be_cancelled(tmp_path):
+    opened = Opened(tmp_path / 'model')
+    errors: list[str] = []
+    classifier = Classifier(opened.durable, on_error=errors.append)
+    teach(opened.durable, 0, 60)
+    assert not classifier.cancel()
+    waiting = classifier.renewals.request()
+    deadline = time.monotonic() + DEADLINE
+    while not classifier.cancel():  # Its process has yet to start.
+        assert time.monotonic() < deadline and not waiting.done()
+        time.sleep(0.01)
+    with pytest.raises(WorkCancelledError, match='the running model stays'):
+        waiting.result(DEADLINE)
+    assert opened.durable.model.renewed_at == 0 and not errors
+    assert classifier.renewals.text == 'cancelled'
+    assert classifier.renewals.request().result(DEADLINE).message
     classifier.close()
 
 
@@ -288,3 +341,60 @@ def test_due_with_growth_or_novelty():
     assert not policy.is_due(40, [0.3] * 20)
     policy.mode = 'manual'
     assert not policy.is_due(600)
+
+
+def test_labels_taught_to_a_full_layer_call_for_a_renewal(tmp_path):
+    opened = Opened(tmp_path / 'model')
+    classifier = Classifier(opened.durable)
+    classifier.renewals.policy.mode = 'automatic'
+    size = opened.durable.model.learner.options.hidden_size
+    random = np.random.default_rng(0)
+
+    def taught(label, count):
+        for number in range(count):
+            opened.durable.learn([annotation_of(number)._replace(
+                stamp=random.integers(1, 2**40), labels=(label,),
+                features=random.normal(size=WIDTH).astype(np.float32))])
+
+    taught('cup', size // 2)
+    taught('plate', size - size // 2)
+    renewals = classifier.renewals
+    renewals.policy.last = opened.durable.model.learner.samples
+    assert not opened.durable.model.learner.warming_up
+    assert renewals.labels.growth() == LabelGrowth()
+    taught('robot', 4)
+    assert renewals.labels.growth() == LabelGrowth(unknown=4)
+    assert not renewals.policy.is_due(size + 4, growth=LabelGrowth(unknown=4))
+    taught('robot', 1)
+    assert renewals.policy.is_due(size + 5, growth=renewals.labels.growth())
+    assert not renewals.policy.is_due(size + 5)
+    classifier.close()
+
+
+def test_labels_that_outgrow_a_full_layer_call_for_a_renewal(tmp_path):
+    opened = Opened(tmp_path / 'model')
+    classifier = Classifier(opened.durable)
+    policy, labels = classifier.renewals.policy, classifier.renewals.labels
+    policy.mode = 'automatic'
+    size = opened.durable.model.learner.options.hidden_size
+    random = np.random.default_rng(0)
+
+    def taught(label, count):
+        opened.durable.learn([annotation_of(number)._replace(
+            stamp=random.integers(1, 2**40), labels=(label,),
+            features=random.normal(size=WIDTH).astype(np.float32)) for number in range(count)])
+
+    taught('cup', size - 2)
+    taught('plate', 2)
+    policy.last = size
+    taught('plate', 2)
+    assert labels.growth() == LabelGrowth()  # Just doubled.
+    taught('plate', 1)
+    assert labels.growth() == LabelGrowth(outgrown=3)
+    assert not policy.is_due(size + 3, growth=labels.growth())  # Below a tenth of all.
+    taught('plate', 2)
+    assert policy.is_due(size + 5, growth=labels.growth())
+    assert is_for_labels(labels.growth(), size + 5)
+    policy.last = size + 5
+    assert not policy.is_due(size + 6, growth=labels.growth())  # Not again with every sample.
+    classifier.close()

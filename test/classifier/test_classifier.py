@@ -12,23 +12,28 @@ import pytest
 from ros_process import DEADLINE
 
 from proemlc_ros.bags.message_types import RosbagsMessages
+from proemlc_ros.classifier import classifier as classifier_module
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.queries import QueryPolicy, QueryRules
-from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.classifier.review import Review
+from proemlc_ros.classifier.versioned_model import Follower, VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import (
     JournalError,
+    ModelDirectoryError,
     ProEMLCError,
     RateExceededError,
     TextRejectedError,
     UndoError,
     VectorRejectedError,
+    WorkCancelledError,
 )
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import (
     Annotation,
+    Correction,
     EventKind,
     Learnt,
     QueryReason,
@@ -88,9 +93,7 @@ def hold(classifier) -> threading.Event:
 def test_from_vector_to_learnt_label(classifier):
     prediction = classifier.classify(vector(1))
     assert prediction.classification.novelty == 1.0
-    query = classifier.query(vector(1), prediction)
-    assert query.reason is QueryReason.NOVEL
-    assert query.vector.stamp == SECOND
+    assert classifier.query(vector(1), prediction) is None
     classifier.keep(vector(1))
     learnt = annotate(classifier, 'cup', stamp=SECOND).result(timeout=DEADLINE)
     assert isinstance(learnt, Learnt)
@@ -98,6 +101,9 @@ def test_from_vector_to_learnt_label(classifier):
     again = classifier.classify(vector(1))
     assert again.classification.labels == ('cup',)
     assert again.version == learnt.version
+    query = classifier.query(vector(2), classifier.classify(vector(2)))
+    assert query.reason is QueryReason.NOVEL
+    assert query.vector.stamp == 2 * SECOND
 
 
 def test_rejections_are_answered_and_counted(classifier):
@@ -225,8 +231,8 @@ def test_changes_wait_behind_annotations_and_say_what_they_did(classifier):
     renamed = classifier.rename('cup', 'mug')
     gate.set()
     assert renamed.result(timeout=DEADLINE).message == "'cup' is now 'mug'"
-    assert renamed.result().event.kind is EventKind.RENAME
-    assert classifier.save('kitchen').result(timeout=DEADLINE).event is None
+    assert renamed.result().events[0].kind is EventKind.RENAME
+    assert classifier.save('kitchen').result(timeout=DEADLINE).events == ()
     assert classifier.undo().result(timeout=DEADLINE).message == "undid 'mug'"
     assert isinstance(error_of(classifier.undo()), UndoError)
     loaded = classifier.load('kitchen').result(timeout=DEADLINE)
@@ -260,3 +266,94 @@ def test_a_snapshot_that_fails_is_logged(classifier, monkeypatch):
     wait_until(lambda: classifier.complaints)
     assert 'No space left' in classifier.complaints[0]
     assert 'the journal has everything' in classifier.complaints[0]
+
+
+def taught(classifier, count):
+    """Teach some samples; return their numbers."""
+    for number in range(count):
+        classifier.keep(vector(number))
+        done = annotate(classifier, 'cup', stamp=number * SECOND)
+        yield done.result(timeout=DEADLINE).number
+
+
+def test_annotations_are_learnt_while_many_samples_are_changed(classifier, monkeypatch):
+    numbers, gate = [*taught(classifier, 40)], threading.Event()
+    follow = Follower.followed
+    monkeypatch.setattr(Follower, 'followed', lambda *all: (gate.wait(DEADLINE), follow(*all))[1])
+    review, report, told = Review(classifier), classifier.work.report, []
+    monkeypatch.setattr(classifier.work, 'report', lambda text: (told.append(text), report(text)))
+    change = review.correct([Correction(number, ('plate',)) for number in numbers], 'Ada')
+    wait_until(lambda: 'changing 40 samples' in classifier.work.progress)
+    classifier.keep(vector(99))
+    assert annotate(classifier, 'cup', stamp=99 * SECOND).result(timeout=DEADLINE).number
+    gate.set()
+    done = change.result(timeout=DEADLINE)
+    assert done.message == 'changed 40 samples' and len(done.events) == 40
+    assert 'changing 40 samples: 40 done' in told
+    learner = classifier.durable.model.learner
+    assert dict(zip(learner.labels, learner.counts)) == {'cup': 1, 'plate': 40}
+    took_back = review.turn(EventKind.UNDO, [], '', False).result(timeout=DEADLINE)
+    assert len(took_back.events) == 40
+    assert classifier.durable.model.learner.counts == [41]
+    review.close()
+
+
+def test_annotations_are_learnt_while_a_label_of_many_samples_is_merged(classifier, monkeypatch):
+    assert len([*taught(classifier, 40)]) == 40
+    classifier.keep(vector(98))
+    annotate(classifier, 'plate', stamp=98 * SECOND).result(timeout=DEADLINE)
+    gate, follow, review = threading.Event(), Follower.followed, Review(classifier)
+    monkeypatch.setattr(Follower, 'followed', lambda *all: (gate.wait(DEADLINE), follow(*all))[1])
+    for change, counts in (
+            (lambda: review.merge_labels('cup', 'plate', 'Ada'), {'plate': 42}),
+            (lambda: review.turn(EventKind.UNDO, [], '', False), {'cup': 42, 'plate': 1})):
+        gate.clear()
+        done = change()
+        wait_until(lambda: classifier.work.progress)
+        classifier.keep(vector(99))
+        assert annotate(classifier, 'cup', stamp=99 * SECOND).result(timeout=DEADLINE).number
+        gate.set()
+        assert len(done.result(timeout=DEADLINE).events) == 1
+        learner = classifier.durable.model.learner
+        assert dict(zip(learner.labels, learner.counts)) == counts
+    review.close()
+
+
+def test_long_work_can_be_cancelled_and_changes_nothing(classifier, monkeypatch):
+    numbers, gate = [*taught(classifier, 40)], threading.Event()
+    follow = Follower.followed
+    monkeypatch.setattr(Follower, 'followed', lambda *all: (gate.wait(DEADLINE), follow(*all))[1])
+    change = Review(classifier).correct([Correction(one, ('plate',)) for one in numbers], 'Ada')
+    wait_until(lambda: classifier.work.progress)
+    assert classifier.work.cancel() == 'changing 40 samples'
+    gate.set()
+    assert isinstance(error_of(change), WorkCancelledError)
+    assert classifier.durable.model.learner.labels == ['cup'] and not classifier.work.cancel()
+
+
+def test_closing_gives_up_long_work_and_keeps_what_was_acknowledged(classifier, tmp_path):
+    assert len([*taught(classifier, 3)]) == 3
+    endless = classifier.work.call(lambda: [classifier.work.report('counting')
+                                            for _ in iter(int, 1)])
+    gate = hold(classifier)
+    waiting = classifier.undo()
+    threading.Timer(0.2, gate.set).start()
+    wait_until(lambda: classifier.work.progress)
+    classifier.close()
+    classifier.closed = True
+    assert isinstance(error_of(endless), WorkCancelledError)
+    assert isinstance(error_of(waiting), WorkCancelledError)
+    assert Journal(tmp_path / 'model' / 'journal', read_only=True).last_number == 3
+
+
+def test_closing_does_not_wait_for_a_disk_that_hangs(classifier, monkeypatch, tmp_path):
+    monkeypatch.setattr(classifier_module, '_CLOSE_TIMEOUT', 0.3)
+    gate = hold(classifier)
+    classifier.close()
+    classifier.closed = True
+    assert 'does not answer in time' in classifier.complaints[-1]
+    with pytest.raises(ModelDirectoryError, match='another classifier'):
+        ModelDirectory(tmp_path / 'model')  # It may still be written.
+    gate.set()
+    wait_until(lambda: not classifier.learning._thread.is_alive())
+    classifier.durable.directory.close()

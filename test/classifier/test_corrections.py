@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from corrections import correct, merge_labels, remove, rename
 from durable_model_stand import WIDTH, redo, undo
 
 from proemlc_ros.classifier.durable_model import DurableModel
@@ -109,17 +110,17 @@ def test_any_sample_can_be_relabelled_and_deleted(bench):
     numbers = bench.teach_some(14)
     durable = bench.durable
     for place in (12, 2, 7):
-        event, = durable.correct([Correction(numbers[place], ('cup', 'new'))], 'Ada')
+        event, = correct(durable, [Correction(numbers[place], ('cup', 'new'))], 'Ada')
         assert event.kind is EventKind.RELABEL and event.annotator == 'Ada'
-    durable.correct([Correction(numbers[1], delete=True)])
-    durable.correct([Correction(numbers[9], delete=True)])
+    correct(durable, [Correction(numbers[1], delete=True)])
+    correct(durable, [Correction(numbers[9], delete=True)])
     right = taught(14, s12=('cup', 'new'), s2=('cup', 'new'), s7=('cup', 'new'), s1=None, s9=None)
     bench.assert_model_is_of(right)
     bench.open()
     assert bench.report.rejections == []
     bench.assert_model_is_of(right)
     with pytest.raises(SampleError, match='not part of the model'):
-        bench.durable.correct([Correction(numbers[9], ('cup',))])
+        correct(bench.durable, [Correction(numbers[9], ('cup',))])
 
 
 def test_incomplete_annotations_are_corrected_without_learning_all_again(tmp_path, monkeypatch):
@@ -131,11 +132,11 @@ def test_incomplete_annotations_are_corrected_without_learning_all_again(tmp_pat
     def refuse(*args):
         raise AssertionError('everything is learnt again')
 
-    monkeypatch.setattr('proemlc_ros.classifier.following.Follower.relearnt', refuse)
+    monkeypatch.setattr('proemlc_ros.classifier.versioned_model.Follower.relearnt', refuse)
     durable = bench.durable
-    durable.correct([Correction(numbers[1], ('cup', 'fork'), complete=False)])
-    durable.correct([Correction(numbers[2], ('spoon',))])
-    durable.correct([Correction(numbers[3], delete=True)])
+    correct(durable, [Correction(numbers[1], ('cup', 'fork'), complete=False)])
+    correct(durable, [Correction(numbers[2], ('spoon',))])
+    correct(durable, [Correction(numbers[3], delete=True)])
     undo(durable)
     expected = bench.new_learner()
     for number in range(8):
@@ -150,7 +151,7 @@ def test_incomplete_annotations_are_corrected_without_learning_all_again(tmp_pat
 def test_a_label_that_no_sample_shows_any_more_is_gone(bench):
     bench.teach_some(8)
     wrong, = bench.teach(annotation(8, 'cupp'))
-    bench.durable.correct([Correction(wrong, ('cup',))])
+    correct(bench.durable, [Correction(wrong, ('cup',))])
     assert 'cupp' not in bench.durable.model.learner.labels
     bench.assert_model_is_of([*taught(8), (8, ('cup',))])
     undo(bench.durable)
@@ -169,12 +170,12 @@ def test_everything_can_be_undone_and_made_again(bench):
     def do(action):
         action()
         states.append(bench.durable.model.learner.copy())
-    do(lambda: bench.durable.rename('cup', 'mug', 'Ada'))
-    do(lambda: bench.durable.remove('plate'))
+    do(lambda: rename(bench.durable, 'cup', 'mug', 'Ada'))
+    do(lambda: remove(bench.durable, 'plate'))
     do(lambda: bench.teach(annotation(30, 'fork', 'owl')))
-    do(lambda: durable.merge_labels('knife', 'fork'))
-    do(lambda: durable.correct([Correction(3, ('spoon',))]))
-    do(lambda: durable.correct([Correction(4, delete=True)]))
+    do(lambda: merge_labels(durable, 'knife', 'fork'))
+    do(lambda: correct(durable, [Correction(3, ('spoon',))]))
+    do(lambda: correct(durable, [Correction(4, delete=True)]))
     do(lambda: bench.durable.load('kitchen'))
     do(lambda: bench.teach(annotation(31, 'cup')))
     do(lambda: bench.durable.reset())
@@ -199,7 +200,7 @@ def test_labels_that_a_snapshot_knows_apart_are_merged(bench):
     bench.teach_some(6, start=12)
     merged = [(number, dict.fromkeys('cup' if name == 'plate' else name for name in labels))
               for number, labels in taught(18)]
-    bench.durable.merge_labels('plate', 'cup')
+    merge_labels(bench.durable, 'plate', 'cup')
     bench.assert_model_is_of(merged)
     undo(bench.durable)
     bench.assert_model_is_of(taught(18))
@@ -214,7 +215,7 @@ def test_a_merge_behind_a_snapshot_takes_back_what_was_absent(bench):
     bench.teach(annotation(12, 'cup', complete=False)._replace(absent=('plate',)))
     bench.durable.snapshot()
     bench.teach(annotation(13, 'owl'))
-    bench.durable.merge_labels('owl', 'plate')  # Absent is only what neither of the two is.
+    merge_labels(bench.durable, 'owl', 'plate')  # Absent is only what neither of the two is.
     expected = bench.new_learner()
     for number in range(12):
         expected.learn(features_of(number), labels_of(number))
@@ -226,8 +227,8 @@ def test_a_merge_behind_a_snapshot_takes_back_what_was_absent(bench):
 
 
 @pytest.mark.parametrize('change', [
-    lambda durable: durable.rename('cup', 'mug'), lambda durable: durable.remove('cup'),
-    lambda durable: durable.merge_labels('cup', 'owl')], ids=['rename', 'remove', 'merge'])
+    lambda durable: rename(durable, 'cup', 'mug'), lambda durable: remove(durable, 'cup'),
+    lambda durable: merge_labels(durable, 'cup', 'owl')], ids=['rename', 'remove', 'merge'])
 def test_labels_of_a_loaded_file_change_and_come_back(bench, change):
     other = bench.new_learner()
     for number in range(20, 30):
@@ -259,7 +260,7 @@ def test_a_file_that_was_still_warming_up_is_learnt_upon_in_any_order_of_labels(
     bench.durable.load('other')
     first, *_ = bench.teach(*(annotation(number, name) for number, name in enumerate(
         ['cup', 'plate', 'cup', 'cup', 'fork', 'cup', 'cup', 'cup'])))
-    bench.durable.correct([Correction(first, ('fork',))])  # Before plate, and known after it.
+    correct(bench.durable, [Correction(first, ('fork',))])  # Before plate, and known after it.
     before = bench.durable.model.learner
     for path in bench.directory.snapshots:
         path.unlink(missing_ok=True)
@@ -298,13 +299,25 @@ def test_many_loads_are_as_quick_to_read_as_one():
 
 def test_merged_labels_are_one_from_the_beginning(bench):
     bench.teach_some(12)
-    bench.durable.merge_labels('plate', 'cup')
+    merge_labels(bench.durable, 'plate', 'cup')
     bench.assert_model_is_of([
         (number, dict.fromkeys('cup' if name == 'plate' else name for name in labels))
         for number, labels in taught(12)])
     for pair in (('owl', 'cup'), ('cup', 'owl'), ('cup', 'cup')):
         with pytest.raises(UnknownLabelError):
-            bench.durable.merge_labels(*pair)
+            merge_labels(bench.durable, *pair)
+
+
+def test_a_rename_is_redone_for_the_samples_before_it_alone(bench):
+    bench.teach_some(12)
+    rename(bench.durable, 'plate', 'dish')
+    undo(bench.durable)
+    bench.teach(annotation(12, 'plate', 'cup'))
+    bench.teach(annotation(13, 'cup'))
+    redo(bench.durable)
+    bench.assert_model_is_of([
+        *((number, ['dish' if name == 'plate' else name for name in labels])
+          for number, labels in taught(12)), (12, ['plate', 'cup']), (13, ['cup'])])
 
 
 def test_each_person_undoes_their_own_steps(bench):
@@ -313,7 +326,7 @@ def test_each_person_undoes_their_own_steps(bench):
     third, = bench.teach(annotation(2, 'fork', who='Ada'))
     fourth, = bench.teach(annotation(3, 'knife', who='Bob'))
     durable = bench.durable
-    with pytest.raises(UndoError, match='something else was done meanwhile'):
+    with pytest.raises(UndoError, match='the history has changed'):
         undo(durable, [third], 'Ada')
     bench.assert_model_is_of([(0, ['cup']), (1, ['plate']), (2, ['fork']), (3, ['knife'])])
     step, = undo(durable, [third], 'Ada', mine=True)
@@ -325,7 +338,7 @@ def test_each_person_undoes_their_own_steps(bench):
         undo(durable, annotator='Bob', mine=True)
     redo(durable, [third], 'Ada', mine=True)
     bench.assert_model_is_of([(0, ['cup']), (2, ['fork'])])
-    with pytest.raises(UndoError, match='something else'):
+    with pytest.raises(UndoError, match='the history has changed'):
         redo(durable, [fourth], 'Ada')
     assert [step.number for step in durable.reading().next_undo('Ada')] == [third]
     assert first in durable.reading().samples
@@ -338,7 +351,7 @@ def test_a_burst_is_one_step(bench):
     numbers = bench.teach(*burst)
     other, = bench.teach(annotation(20, 'cup', who='Bob'))
     durable = bench.durable
-    with pytest.raises(UndoError, match='something else'):
+    with pytest.raises(UndoError, match='the history has changed'):
         undo(durable, [numbers[-1]], 'Ada', mine=True)
     steps = undo(durable, numbers, 'Ada', mine=True)
     assert [step.number for step in steps] == numbers[::-1]
@@ -380,13 +393,13 @@ def test_labels_of_a_model_file_are_not_merged_by_halves(bench):
     bench.teach(annotation(8, 'plate'), annotation(9, 'fork'))
     before = bench.durable.model.learner.copy()
     with pytest.raises(UndoError, match='has learnt both'):
-        bench.durable.merge_labels('plate', 'cup')
+        merge_labels(bench.durable, 'plate', 'cup')
     bench.assert_equals(before)
     # Of these the file has one, and its column becomes that of both.
-    bench.durable.merge_labels('plate', 'fork')
+    merge_labels(bench.durable, 'plate', 'fork')
     assert bench.durable.model.learner.labels == ['fork', 'cup']
     merged = bench.durable.model.learner.copy()
-    bench.durable.remove('cup')
+    remove(bench.durable, 'cup')
     undo(bench.durable)
     bench.assert_equals(merged)
     bench.open()
@@ -400,7 +413,7 @@ def test_a_label_that_a_model_file_knows_as_absent_stays(bench):
     foreign.save(bench.folder / 'foreign.npz')
     bench.durable.load('foreign')
     number, = bench.teach(annotation(2, 'owl'))
-    bench.durable.correct([Correction(number, ('cup',))])
+    correct(bench.durable, [Correction(number, ('cup',))])
     assert bench.durable.model.learner.labels == ['cup', 'owl']
 
 
@@ -411,9 +424,9 @@ def test_corrections_of_a_compacted_journal(bench):
     bench.durable.snapshot()
     durable = bench.durable
     with pytest.raises((SampleError, UndoError)):
-        durable.correct([Correction(3, ('cup',))])
+        correct(durable, [Correction(3, ('cup',))])
     try:
-        durable.correct([Correction(numbers[1], ('cup', 'spoon'))])
+        correct(durable, [Correction(numbers[1], ('cup', 'spoon'))])
     except UndoError:  # With forgetting, only what is behind a snapshot.
         assert 'forgetting' in bench.settings
         return
@@ -473,14 +486,14 @@ def step(bench, chance, number):
     actions = [
         lambda: bench.teach(annotation(number, *chance.sample(NAMES, 2), who=who,
                                        complete=not partial)),
-        lambda: durable.correct([Correction(chance.choice(samples), (
+        lambda: correct(durable, [Correction(chance.choice(samples), (
             chance.choice(NAMES),))], who),
-        lambda: durable.correct([Correction(chance.choice(samples), delete=True)], who),
+        lambda: correct(durable, [Correction(chance.choice(samples), delete=True)], who),
         lambda: undo(durable, annotator=who, mine=chance.random() < 0.5),
         lambda: redo(durable, annotator=who, mine=chance.random() < 0.5),
-        lambda: durable.rename(chance.choice(labels), f'label {number}'),
-        lambda: durable.remove(chance.choice(labels)),
-        lambda: durable.merge_labels(*chance.sample(labels, 2)),
+        lambda: rename(durable, chance.choice(labels), f'label {number}'),
+        lambda: remove(durable, chance.choice(labels)),
+        lambda: merge_labels(durable, *chance.sample(labels, 2)),
         lambda: durable.undo(),
         lambda: durable.load('kitchen', who),
     ]
@@ -489,3 +502,57 @@ def step(bench, chance, number):
         chance.choices(actions, weights)[0]()
     except (UndoError, IndexError, ValueError):
         pass
+
+
+def test_many_corrections_are_one_step(bench):
+    numbers = bench.teach_some(45)
+    durable, wanted = bench.durable, [*range(40), *range(40)]  # Repeated ones count once.
+    events = correct(durable, [Correction(numbers[place], ('fork',)) for place in wanted], 'Ada')
+    assert len(events) == 40
+    right = [(place, ('fork',) if place < 40 else labels_of(place)) for place in range(45)]
+    bench.assert_model_is_of(right)
+    assert {step.number for step in undo(durable)} == {event.entry for event in events}
+    bench.assert_model_is_of([(place, labels_of(place)) for place in range(45)])
+    assert len(redo(bench.open())) == 40
+    bench.assert_model_is_of(right)
+    bench.open()
+    bench.assert_model_is_of(right)
+
+
+def test_a_large_undo_folds_the_journal_once(bench, monkeypatch):
+    numbers = bench.teach_some(45)
+    correct(bench.durable, [Correction(number, delete=True) for number in numbers[:40]])
+    folds, fold = [], SampleTable._folded
+    monkeypatch.setattr(SampleTable, '_folded', lambda table, *more: (
+        folds.append(1), fold(table, *more))[1])
+    undo(bench.durable)
+    assert len(folds) <= 4
+    folds.clear()
+    SampleTable().follow(bench.durable.journal.entries())
+    assert len(folds) == 1
+
+
+def test_a_change_worked_out_aside_follows_what_came_meanwhile(bench):
+    numbers = bench.teach_some(45)
+    durable = bench.durable
+    finish = durable.aside(durable.plans.correct(
+        [Correction(number, ('fork',)) for number in numbers[:40]]), lambda: None)
+    bench.teach_some(3, start=45)
+    correct(durable, [Correction(numbers[2], ('spoon',)), Correction(numbers[44], delete=True)])
+    assert len(finish()) == 40
+    right = [(place, ('fork',) if place < 40 else labels_of(place))
+             for place in range(48) if place != 44]
+    bench.assert_model_is_of(right)
+    bench.open()
+    bench.assert_model_is_of(right)
+
+
+def test_a_change_worked_out_aside_of_a_sample_that_went_meanwhile_is_none(bench):
+    numbers = bench.teach_some(45)
+    durable = bench.durable
+    finish = durable.aside(durable.plans.correct(
+        [Correction(number, ('fork',)) for number in numbers[:40]]), lambda: None)
+    correct(durable, [Correction(numbers[2], delete=True)])
+    with pytest.raises(SampleError, match='is not part of the model'):
+        finish()
+    bench.assert_model_is_of([(place, labels_of(place)) for place in range(45) if place != 2])

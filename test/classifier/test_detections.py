@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.detections import (
+from proemlc_ros.classifier.pictures import (
+    Detection,
     DetectionCollector,
     confidences_of,
     even_confidences_of,
 )
 from proemlc_ros.classifier.versioned_model import VersionedPrediction
+from proemlc_ros.conversions import detections_3d_message
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.prediction import Classification
 from proemlc_ros.records import WHOLE, Region, StampedVector
@@ -93,3 +97,31 @@ def test_confidences_agree_with_the_decision(samples, threshold):
         assert even.min(initial=0) >= 0 and even.max(initial=0) <= 1
         assert {name for name, value in zip(found.names, even, strict=True)
                 if value > 0.5} == set(found.labels)
+
+
+def test_an_unknown_region_has_no_result_whatever_its_track_was():
+    collector = DetectionCollector()
+    known = prediction(0.9, -0.5)
+    unknown = VersionedPrediction(known.classification._replace(novelty=0.99).or_unknown(0.95), 1)
+    for stamp, answer, labels in ((1, known, ('a',)), (2, unknown, ()), (3, known, ('a',))):
+        found, = collector.add(vector(stamp * SECOND // 10, '7'), answer)
+        assert found.labels == labels
+
+
+def test_detections_in_space_have_middle_and_size():
+    def new(kind, **fields):
+        made = SimpleNamespace(kind=kind, results=[], center=SimpleNamespace(
+            position=SimpleNamespace()), size=SimpleNamespace(), pose=SimpleNamespace())
+        vars(made).update(fields)
+        return made
+    one = Detection(Region('7', 10, 20, 4, 6), ('cup',), (0.9,))
+    message = detections_3d_message(
+        SimpleNamespace(new=new), 'header', [(one, (0.1, -0.2, 1.5), (0.3, 0.4, 0.05))])
+    assert message.kind == 'vision_msgs/msg/Detection3DArray' and message.header == 'header'
+    (found,) = message.detections
+    assert found.kind == 'vision_msgs/msg/Detection3D' and found.id == '7'
+    assert vars(found.bbox.center.position) == {'x': 0.1, 'y': -0.2, 'z': 1.5}
+    assert vars(found.bbox.size) == {'x': 0.3, 'y': 0.4, 'z': 0.05}
+    (result,) = found.results
+    assert (result.hypothesis.class_id, result.hypothesis.score) == ('cup', 0.9)
+    assert result.pose.pose is found.bbox.center

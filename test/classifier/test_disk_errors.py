@@ -15,7 +15,7 @@ from durable_model_stand import Opened, make_annotation, scores_of, teach_some
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
-from proemlc_ros.journal.attachments import Attachments
+from proemlc_ros.journal.journal import Attachments
 from proemlc_ros.journal.sqlite_file import SqliteFile
 from proemlc_ros.records import Learnt
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_told_is_withdrawn(opened, monkeypatch):
         patched.setattr(SqliteFile, 'append', fails_late)
         patched.setattr(SqliteFile, '__init__', gone)
         answer = learn(durable, 10)
-        assert isinstance(answer, JournalError) and 'cannot be told' in str(answer)
+        assert isinstance(answer, JournalError) and 'may have been written' in str(answer)
         assert isinstance(learn(durable, 11), JournalError)
     assert SqliteFile.__init__ is make
     answer = learn(durable, 12)

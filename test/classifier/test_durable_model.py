@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corrections import remove, rename
 from durable_model_stand import (
     PROBES,
     make_annotation,
@@ -15,7 +16,7 @@ from durable_model_stand import (
 )
 
 from proemlc_ros.classifier.durable_model import DurableModel
-from proemlc_ros.classifier.model_directory import ModelDirectory
+from proemlc_ros.classifier.model_directory import ModelDirectory, learnt_extractor
 from proemlc_ros.classifier.resume import begin, resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
@@ -89,8 +90,8 @@ def test_undo_follows_renamed_and_removed_labels(opened):
     teach_some(durable, 5)
     before = scores_of(durable)
     durable.learn([make_annotation(50, 'cup', 'plate', 'new')])
-    durable.rename('new', 'newer')
-    durable.remove('plate')
+    rename(durable, 'new', 'newer')
+    remove(durable, 'plate')
     durable = opened()
     durable.undo()
     assert durable.model.learner.labels == ['cup', 'fork', 'knife', 'spoon']
@@ -138,7 +139,22 @@ def test_a_refused_annotation_leaves_no_trace(opened):
     assert isinstance(worse, LabelRejectedError)
     assert durable.journal.last_number == 4
     with pytest.raises(UnknownLabelError):
-        durable.remove('owl')
+        remove(durable, 'owl')
     with pytest.raises(LabelRejectedError):
-        durable.rename('cup', '')
+        rename(durable, 'cup', '')
     assert durable.journal.last_number == 4
+
+
+def test_other_programs_see_what_the_model_has_learnt_from(opened, tmp_path):
+    assert learnt_extractor(tmp_path / 'none') == ''
+    durable = opened()
+    folder = durable.directory.path
+    durable.learn([make_annotation(1, 'cup', extractor='a/1')])
+    assert learnt_extractor(folder) == 'a/1'  # of the journal
+    durable.snapshot()
+    durable.learn([make_annotation(2, 'plate')])
+    assert learnt_extractor(folder) == 'a/1'  # of the snapshot
+    durable.reset()
+    assert learnt_extractor(folder) == ''
+    durable.learn([make_annotation(3, 'cup', extractor='b/1')])
+    assert learnt_extractor(folder) == 'b/1'

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from durable_model_stand import WIDTH, Opened, make_annotation
 
-from proemlc_ros.classifier.buffer import MatchingRules, VectorBuffer
 from proemlc_ros.classifier.classifier import Classifier
+from proemlc_ros.classifier.matching import MatchingRules, VectorBuffer
 from proemlc_ros.classifier.pictures import PictureBuffer
 from proemlc_ros.errors import RejectedError
 from proemlc_ros.records import Picture, Region, StampedVector
@@ -75,7 +75,7 @@ def test_vectors_of_one_stamp_stay_within_the_memory():
     assert len(buffer) <= 1000
     assert buffer.bytes == len(buffer) * values.nbytes <= 100_000
     newest = Region('', 4999.0, 1.0, 2.0, 2.0)
-    assert buffer.find(7, region=newest).region == newest
+    assert buffer.match(7, region=newest).region == newest
 
 
 def test_a_picture_of_more_regions_than_the_buffer_stays_whole():

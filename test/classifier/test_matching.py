@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher, seconds
+from proemlc_ros.classifier.matching import MatchingRules, PendingAnnotation, StampMatcher
 from proemlc_ros.records import Annotation, StampedVector
 from proemlc_ros.stamps import NANOSECONDS
 
@@ -175,7 +174,3 @@ def test_the_same_events_give_the_same_answers_and_each_annotation_one(sequence,
             assert (pending.annotation.features is None) == (pending.error is not None)
         return [(pending.annotation.stamp, str(pending.error)) for pending in settled]
     assert play() == play()
-
-
-def test_stamps_are_written_as_ros_does():
-    assert seconds(12_000_000_034) == '12.000000034'

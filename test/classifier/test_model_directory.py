@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from proemlc_ros.classifier.model_directory import ModelDirectory
@@ -41,3 +43,38 @@ def test_links_out_and_large_files_are_refused(opened, tmp_path):
         durable.load('big')
     with pytest.raises(ModelDirectoryError, match='big.npz'):
         durable.load('missing')
+
+
+def test_a_deleted_lock_file_lets_nobody_in(opened, tmp_path):
+    opened()
+    (tmp_path / 'model/.lock').unlink()
+    with pytest.raises(ModelDirectoryError, match='another classifier'):
+        ModelDirectory(tmp_path / 'model')
+
+
+def test_the_older_snapshot_is_not_saved_by_name(opened, tmp_path):
+    durable = opened()
+    with pytest.raises(ModelDirectoryError, match='give another name'):
+        durable.save('snapshot_older')
+    assert durable.save('snapshot') == tmp_path / 'model/snapshot.npz'
+
+
+def test_parameter_files_are_those_of_the_folder_and_of_the_package(opened, tmp_path):
+    directory, outside = opened().directory, tmp_path / 'outside.yaml'
+    inside = directory.path / 'lite0.yaml'
+    for path in (inside, outside):
+        path.write_text('a: 1')
+    assert directory.parameter_file('lite0.yaml') == inside.resolve()
+    assert directory.parameter_file(str(inside)) == inside.resolve()
+    assert directory.parameter_file('proemlc.yaml').parent.name == 'config'
+    (directory.path / 'link.yaml').symlink_to(outside)
+    os.mkfifo(directory.path / 'pipe.yaml')
+    with (directory.path / 'large.yaml').open('wb') as file:
+        file.truncate(2_000_000)
+    texts = set()
+    for name in ('', '.', str(outside), '../outside.yaml', 'link.yaml', 'pipe.yaml', 'large.yaml',
+                 '/dev/ptmx', '/etc/shadow', '/nowhere', 'a\0b', '~nobody/x', 'x' * 5000):
+        with pytest.raises(ModelDirectoryError) as error:
+            directory.parameter_file(name)
+        texts.add(str(error.value).partition('is not')[2])
+    assert len(texts) == 1  # Nobody learns which files there are.

@@ -10,7 +10,8 @@ Hypothesis draws operations on a durable model. After every few of them five mod
 - one trained from a copy of the journal under another name,
 - the ridge solution of the samples in force, in plain NumPy.
 
-PROEMLC_STEPS=20000 draws about as many steps in all, at random; the suite has fixed seeds.
+The suite has fixed seeds. PROEMLC_STEPS=1000 draws about as many steps in all, and
+PROEMLC_SEED=7 others than these; with both a trial of any length is run in parts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corrections import correct, merge_labels, remove, rename, turn
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -34,29 +36,28 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from proemlc_ros.classifier import following, renewal_task
-from proemlc_ros.classifier.durable_model import Correction, DurableModel
+from proemlc_ros.classifier import renewal_task, versioned_model
+from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.renewal_task import RenewalTask, renew
 from proemlc_ros.classifier.renewals import RenewedModel, drop_superseded
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.evaluation.backends import LocalBackend
+from proemlc_ros.errors import ProEMLCError, TooLargeError
 from proemlc_ros.evaluation.bag_steps import BagSet
 from proemlc_ros.evaluation.taught_samples import common_settings
 from proemlc_ros.evaluation.training import train
-from proemlc_ros.journal.attachments import write_settings
-from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.journal import Journal, write_settings
 from proemlc_ros.journal.table import SampleTable
-from proemlc_ros.records import Annotation, ClientRequest, EventKind, Learnt
+from proemlc_ros.records import Annotation, ClientRequest, Correction, EventKind, Learnt
 
 WIDTH = 6
 TOLERANCE = 1e-9
 STEPS = int(os.environ.get('PROEMLC_STEPS', 0))
+SEED = int(os.environ.get('PROEMLC_SEED', 10))
 # Steps of one run, and after how many of them all models are compared.
-RUN, EVERY = (40, 4) if STEPS else (24, 5)
+RUN, EVERY = (40, 1) if STEPS else (24, 5)
 PROBES = np.random.default_rng(99).normal(size=(12, WIDTH))
 SETTINGS = {
     'radial': {'hidden_size': 16, 'warmup': 6},
@@ -142,6 +143,7 @@ class OneReading(RuleBasedStateMachine):
     """All operations on a model, in any order."""
 
     learner_settings: dict[str, object]
+    steps = checks = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +199,8 @@ class OneReading(RuleBasedStateMachine):
         labels = self.durable.model.learner.labels
         return labels[place % len(labels)]
 
-    @initialize(compacts=st.integers(0, 4), first=st.integers(0, 12))
+    # Behind a compaction not all models can be compared, and nothing is renewed.
+    @initialize(compacts=st.integers(0, 2), first=st.integers(0, 20))
     def begin(self, compacts, first):
         self.may_compact = compacts == 0
         self.teach([self.annotation((NAMES[n % 4],), (), True, '') for n in range(first)])
@@ -217,6 +220,24 @@ class OneReading(RuleBasedStateMachine):
         self.teach([one._replace(request=ClientRequest.of(f'{name}:{place}', one))
                     for place, one in enumerate(found)])
 
+    @precondition(lambda self: self.durable.model.learner.samples)
+    @rule(several=st.lists(said(), min_size=1, max_size=3), place=st.integers(0, 3),
+          who=annotators)
+    def learn_rejected(self, several, place, who):
+        """Teach samples of which the learner cannot take one."""
+        huge = np.full(WIDTH, 3e38, np.float32)
+        try:
+            self.durable.model.learner.copy().learn(huge, ['cup'])
+        except TooLargeError:
+            batch = [self.annotation(*one, who) for one in several]
+            place = min(place, len(batch))
+            batch.insert(place, self.annotation(('cup', 'rejected'), (), True, who)._replace(
+                features=huge))
+            results = self.durable.learn(batch)
+            assert isinstance(results.pop(place), TooLargeError)
+            for learnt in results:
+                assert isinstance(learnt, Learnt), learnt
+
     @rule()
     def undo_last(self):
         self.attempt(self.durable.undo)
@@ -227,20 +248,19 @@ class OneReading(RuleBasedStateMachine):
         table = self.durable.table
         following = table.next_undo if kind is EventKind.UNDO else table.next_redo
         steps = following(who if mine else None) if named else []
-        self.attempt(lambda: self.durable.turn(
-            kind, [step.number for step in steps], who, mine))
+        self.attempt(lambda: turn(self.durable, kind, [step.number for step in steps], who, mine))
 
     @precondition(lambda self: self.durable.table.samples)
     @rule(place=places, said=said(), who=annotators)
     def relabel(self, place, said, who):
         number, = self.samples(place)
-        self.attempt(lambda: self.durable.correct([Correction(number, *said)], who))
+        self.attempt(lambda: correct(self.durable, [Correction(number, *said)], who))
 
     @precondition(lambda self: self.durable.table.samples)
     @rule(place=places, who=annotators)
     def delete(self, place, who):
         number, = self.samples(place)
-        self.attempt(lambda: self.durable.correct([Correction(number, delete=True)], who))
+        self.attempt(lambda: correct(self.durable, [Correction(number, delete=True)], who))
 
     @precondition(lambda self: self.durable.table.samples)
     @rule(chosen=st.lists(st.tuples(places, said(), st.booleans()), min_size=2, max_size=4),
@@ -248,23 +268,22 @@ class OneReading(RuleBasedStateMachine):
     def correct_several(self, chosen, who):
         corrections = {number: Correction(number, *said, delete=delete)
                        for place, said, delete in chosen for number in self.samples(place)}
-        self.attempt(lambda: self.durable.correct([*corrections.values()], who))
+        self.attempt(lambda: correct(self.durable, [*corrections.values()], who))
 
     @precondition(lambda self: self.durable.model.learner.labels)
     @rule(label=places, into=places, who=annotators)
     def merge_labels(self, label, into, who):
-        self.attempt(lambda: self.durable.merge_labels(
-            self.label(label), self.label(into), who))
+        self.attempt(lambda: merge_labels(self.durable, self.label(label), self.label(into), who))
 
     @precondition(lambda self: self.durable.model.learner.labels)
     @rule(label=places, name=names | st.sampled_from(['new', 'newer']), who=annotators)
     def rename(self, label, name, who):
-        self.attempt(lambda: self.durable.rename(self.label(label), name, who))
+        self.attempt(lambda: rename(self.durable, self.label(label), name, who))
 
     @precondition(lambda self: self.durable.model.learner.labels)
     @rule(label=places, who=annotators)
     def remove(self, label, who):
-        self.attempt(lambda: self.durable.remove(self.label(label), who))
+        self.attempt(lambda: remove(self.durable, self.label(label), who))
 
     @rule(really=st.integers(0, 3))
     def reset(self, really):
@@ -311,13 +330,14 @@ class OneReading(RuleBasedStateMachine):
         self.restart()
 
     @precondition(lambda self: self.may_compact)
-    @rule(really=st.integers(0, 2))
+    @rule(really=st.booleans())
     def compact(self, really):
-        if not really:
+        if really:
             self.durable.compact()
 
-    @precondition(lambda self: self.renewals < 2 and self.pending is None
+    @precondition(lambda self: self.renewals < 3 and self.pending is None
                   and len(self.durable.table.samples) >= 12
+                  and any(self.durable.model.learner.counts)
                   and self.durable.table.base is None and not self.durable.table.forgotten
                   and 'forgetting' not in self.learner_settings)
     @rule()
@@ -348,6 +368,7 @@ class OneReading(RuleBasedStateMachine):
     def agrees(self):
         assert_same(shown(self.durable.reading()), shown(self.durable.table), 'the copy')
         self.check_ridge()
+        type(self).steps += 1
         self.since_check += 1
         if self.since_check >= EVERY:
             self.check_all()
@@ -355,6 +376,7 @@ class OneReading(RuleBasedStateMachine):
     def check_all(self):
         """Compare the live model with those that others would get from its folder."""
         self.since_check = 0
+        type(self).checks += 1
         copy = self.folder / 'copy'
         shutil.rmtree(copy, ignore_errors=True)  # Of a check that has failed.
         shutil.copytree(self.folder / 'model', copy)
@@ -383,7 +405,7 @@ class OneReading(RuleBasedStateMachine):
     def check_trained(self, journal: Path):
         found, notes = common_settings([journal])
         assert not notes
-        model, total = train(BagSet([journal]), found, LocalBackend())
+        model, total = train(BagSet([journal]), found)
         live = self.durable.model.learner
         assert not total.rejects and not total.notes
         assert model.labels == live.labels
@@ -410,21 +432,21 @@ class OneReading(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize('kind', SETTINGS)
-def test_all_ways_give_the_same_model(kind, monkeypatch):
+def test_all_ways_give_the_same_model(kind, monkeypatch, measured):
     # So that few samples take all ways: young, in blocks, unlearnt or learnt again.
     for name, value in (('_YOUNG', 6), ('_BLOCK', 5), ('_FEW', 3)):
-        monkeypatch.setattr(following, name, value)
+        monkeypatch.setattr(versioned_model, name, value)
     # Every renewal counts, whether or not it is better.
     monkeypatch.setattr(renewal_task, 'is_better', lambda *points: True)
 
     class Machine(OneReading):
         learner_settings = {**SETTINGS[kind], 'seed': 3}
 
-    if not STEPS:
-        # Hypothesis would draw the same for all settings, and the first run draws next to nothing.
-        Machine = seed(10 + [*SETTINGS].index(kind))(Machine)
+    # Hypothesis would draw the same for all settings, and the first run draws next to nothing.
+    Machine = seed(SEED + [*SETTINGS].index(kind))(Machine)
     runs = max(1, STEPS // (RUN * len(SETTINGS))) if STEPS else 5
     run_state_machine_as_test(Machine, settings=settings(
         max_examples=runs, stateful_step_count=RUN, derandomize=False, deadline=None,
         # A failing run prints its steps; to find fewer that fail takes long.
         phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None))
+    measured(f'{kind}, seed {SEED}: {Machine.steps} steps, {Machine.checks} checks')

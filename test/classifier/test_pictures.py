@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from durable_model_stand import MESSAGES, make_annotation, scores_of
 
-from proemlc_ros.classifier.gallery import Gallery, SampleOrder, SampleQuery
 from proemlc_ros.classifier.pictures import PictureBuffer, keep_late_picture
+from proemlc_ros.classifier.review import Gallery
 from proemlc_ros.errors import SampleError
 from proemlc_ros.journal.check import check_directory
-from proemlc_ros.records import WHOLE, Learnt, Picture, Region
+from proemlc_ros.records import WHOLE, Learnt, Picture, Region, SampleOrder, SampleQuery
 
 
 class Source:
@@ -120,10 +120,10 @@ def test_lists_by_label_person_time_and_doubt(opened):
     page = gallery.page(SampleQuery(order=SampleOrder.DOUBTFUL, limit=5))
     assert page.total == 40 and page.annotators == ['Ada', 'Bob']
     worst = page.samples[0]
-    assert worst.step.number == numbers[17] and worst.doubt.amount > 0
-    assert worst.annotation.labels == ('left',) and worst.doubt.expected == ('right',)
-    assert all(sample.doubt.amount < worst.doubt.amount for sample in page.samples[1:])
+    assert worst.number == numbers[17] and worst.doubt > 0
+    assert worst.annotation.labels == ('left',) and worst.expected == ('right',)
+    assert all(sample.doubt < worst.doubt for sample in page.samples[1:])
     newest = gallery.page(SampleQuery(label='left', annotator='Ada', limit=2, offset=1))
-    assert [sample.step.number for sample in newest.samples] == [numbers[6], numbers[4]]
+    assert [sample.number for sample in newest.samples] == [numbers[6], numbers[4]]
     oldest = gallery.page(SampleQuery(order=SampleOrder.OLDEST, limit=1))
-    assert oldest.samples[0].step.number == numbers[0]
+    assert oldest.samples[0].number == numbers[0]

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from corrections import correct
 
 from proemlc_ros.classifier.profiles import PROFILES, LearnerFactory, profile_of
+from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.options import Options
 from proemlc_ros.records import Annotation, Correction
@@ -48,8 +50,8 @@ def test_a_taught_or_loaded_learner_keeps_its_settings():
 @pytest.fixture
 def open_in(tmp_path):
     """Return a function that opens the classifier of the node with default parameters."""
-    parameters = pytest.importorskip('proemlc_ros.nodes.classifier.parameters')
-    from proemlc_ros.nodes.classifier.open_classifier import open_classifier
+    parameters = pytest.importorskip('proemlc_ros.nodes.classifier_parameters')
+    from proemlc_ros.nodes.classifier_parameters import open_classifier
 
     def opened(**changed):
         values = SimpleNamespace(
@@ -87,7 +89,7 @@ def test_learning_again_settles_alike(open_in):
     learnt = durable.learn([annotation(1, DEEP), annotation(2, DEEP, 'robot'),
                             annotation(3, DEEP, 'fork')])
     settled = durable.model.learner.options
-    durable.correct([Correction(learnt[0].number, delete=True)])
+    correct(durable, [Correction(learnt[0].number, delete=True)])
     again = durable.model.learner
     assert again.options == settled and again.samples == 2
     classifier.close()
@@ -106,3 +108,24 @@ def test_an_open_learner_is_made_again_from_what_was_given():
     assert factory.settings_of(learner) == {'seed': 3}
     learner = factory.fitted(learner, DEEP)
     assert factory.settings_of(learner) == learner.options.as_dict()
+
+
+def test_strangers_are_unknown_to_deep_features_of_pictures_alone():
+    random = np.random.default_rng(0)
+    things = random.normal(size=(12, 64))
+    for extractor, above, unknown in ((DEEP, 0.0, True), (DEEP, 2.0, False),
+                                      ('laser_profile/1', 0.0, False),
+                                      ('laser_profile/1', 0.95, True)):
+        factory = LearnerFactory()
+        model = VersionedModel(factory(), fitted=factory.fitted)
+        model.unknown_above = above
+        for number in range(60):
+            model.learn(Annotation(number, (f'thing {number % 6}',), features=(
+                things[number % 6] + 0.5 * random.normal(size=64)).astype(np.float32),
+                extractor=extractor))
+        strangers = [model.classify(thing.astype(np.float32)).classification
+                     for thing in things[6:]]
+        assert [found.unknown for found in strangers] == [unknown] * 6
+        assert all(bool(found.labels) != unknown for found in strangers)
+        known = [model.classify(thing.astype(np.float32)).classification for thing in things[:6]]
+        assert [found.labels for found in known] == [(f'thing {number}',) for number in range(6)]

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from corrections import correct, remove, rename, turn
 from durable_model_stand import (
     Opened,
     make_annotation,
@@ -82,7 +83,7 @@ def test_a_load_is_a_place_in_the_table(opened, folder):
     """A file that was saved from this journal brings its samples back, to be corrected."""
     durable = opened()
     teach_some(durable, 10)
-    durable.rename('cup', 'mug')
+    rename(durable, 'cup', 'mug')
     saved, samples = scores_of(durable), durable.reading().samples
     durable.save('kitchen')
     teach_some(durable, 5, start=10)
@@ -91,7 +92,7 @@ def test_a_load_is_a_place_in_the_table(opened, folder):
     durable.load('kitchen')
     np.testing.assert_array_equal(scores_of(durable), saved)
     assert repr(durable.reading().samples) == repr(samples)
-    durable.correct([Correction(3, delete=True)])
+    correct(durable, [Correction(3, delete=True)])
     assert durable.model.learner.samples == 9
     corrected = scores_of(durable)
     for path in (folder / 'snapshot.npz', *(folder / 'journal/attachments').iterdir()):
@@ -100,9 +101,9 @@ def test_a_load_is_a_place_in_the_table(opened, folder):
     assert not opened.report.rejections
     np.testing.assert_allclose(scores_of(durable), corrected, atol=1e-9)
     for _ in range(2):
-        durable.turn(EventKind.UNDO)  # The deletion, and the load.
+        turn(durable, EventKind.UNDO)  # The deletion, and the load.
     np.testing.assert_allclose(scores_of(durable), later, atol=1e-9)
-    durable.turn(EventKind.REDO)
+    turn(durable, EventKind.REDO)
     np.testing.assert_allclose(scores_of(durable), saved, atol=1e-9)
 
 
@@ -164,6 +165,33 @@ def test_a_compacted_journal_reads_the_same_after_a_restart(opened):
     again = opened().reading()
     assert (again.last, again.forgotten) == (running.last, running.forgotten) == (20, 20)
     assert list(again.steps) == list(running.steps) == []
+
+
+def test_a_load_of_what_was_compacted_reads_the_same_after_a_restart(opened):
+    durable = opened()
+    teach_some(durable, 20)
+    durable.compact()
+    durable.save('kitchen')
+    durable.load('kitchen')
+    remove(durable, durable.model.learner.labels[0])
+    running, scores = durable.reading(), scores_of(durable)
+    durable.journal.close()
+    again = opened()
+    assert again.reading().base is not None and running.base is not None
+    assert again.reading().base.number == running.base.number
+    np.testing.assert_allclose(scores_of(again), scores, atol=1e-9)
+
+
+def test_a_label_that_dropped_samples_have_called_absent_stays_known(opened):
+    durable = opened()
+    absent = make_annotation(1)._replace(labels=(), absent=('cup',), complete=False)
+    durable.learn([absent])
+    durable.compact()
+    durable.learn([absent._replace(stamp=absent.stamp + 1)])
+    durable.undo()
+    assert durable.model.learner.labels == ['cup']
+    durable.journal.close()
+    assert opened().model.learner.labels == ['cup']
 
 
 def test_compaction_keeps_the_model_and_bounds_the_journal(opened, folder):
@@ -232,7 +260,7 @@ def test_an_entry_that_cannot_be_read_is_named_and_passed_over(opened, folder):
     with closing(sqlite3.connect(folder / 'journal/journal_0.db3')) as database, database:
         # An event of a kind that a later version may know, with a proof that holds.
         data, = database.execute('SELECT data FROM messages WHERE id = ?', (number,)).fetchone()
-        from proemlc_ros.journal.proof import chain_of, digest_of
+        from proemlc_ros.journal.entries import chain_of, digest_of
         changed = data[:17] + b'\x63' + data[18:] if data[17] == 1 else data
         row = database.execute('SELECT id, topic_id, timestamp FROM messages WHERE id = ?',
                                (number,)).fetchone()

@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proemlc_ros.classifier.buffer import MatchingRules
-from proemlc_ros.classifier.matching import PendingAnnotation, StampMatcher
+from proemlc_ros.classifier.matching import MatchingRules, PendingAnnotation, StampMatcher
 from proemlc_ros.records import WHOLE, Annotation, ClientRequest, Region, StampedVector
 
 SECOND = 1_000_000_000

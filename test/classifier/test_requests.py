@@ -14,8 +14,8 @@ from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
-from proemlc_ros.classifier.requests import RequestTable
 from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.threads import RequestTable
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError, TextRejectedError, cause_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from durable_model_stand import Opened, scores_of, teach_some
 
-from proemlc_ros.core.storage.signing import Signature, signature_of
+from proemlc_ros.core.storage.container import Signature, signature_of
 from proemlc_ros.errors import ModelFileError, SignatureError
 
 KEY = b'key of the fleet, 32 characters.'
@@ -87,8 +87,7 @@ def test_the_node_reads_its_key(tmp_path):
     from types import SimpleNamespace
 
     from proemlc_ros.errors import ParameterError
-    from proemlc_ros.nodes.classifier.open_classifier import open_classifier
-    from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
+    from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS, open_classifier
     Opened(tmp_path / 'other').durable.model.learner.save(tmp_path / 'unsigned.npz')
     values = SimpleNamespace(**{one.name: one.default for one in CLASSIFIER_PARAMETERS})
     values.model_directory, values.require_signature = str(tmp_path), True
@@ -104,7 +103,7 @@ def test_the_node_reads_its_key(tmp_path):
     values.require_signature = False
     classifier, report = open_classifier(values, '/proemlc', print)
     try:
-        assert report.notes == ['began with unsigned.npz']
+        assert (report.notes, report.began_with) == ([], 'unsigned.npz')
         assert classifier.durable.directory.key == KEY
     finally:
         classifier.close()

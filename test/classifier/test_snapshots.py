@@ -8,9 +8,11 @@ import shutil
 
 import numpy as np
 import pytest
+from corrections import correct, remove, rename, turn
 from durable_model_stand import scores_of, teach_some
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.records import Correction, EventKind
 
 
 def test_everything_is_there_after_a_crash_behind_a_snapshot(opened):
@@ -18,10 +20,10 @@ def test_everything_is_there_after_a_crash_behind_a_snapshot(opened):
     teach_some(durable, 10)
     durable.snapshot()
     teach_some(durable, 10, start=10)
-    durable.rename('cup', 'mug')
+    rename(durable, 'cup', 'mug')
     durable.undo()
     teach_some(durable, 5, start=20)
-    durable.remove('plate')
+    remove(durable, 'plate')
     expected = scores_of(durable)
     again = opened()
     assert again.snapshots.position == 10
@@ -101,3 +103,24 @@ def test_a_snapshot_that_claims_an_impossible_entry_is_not_used(opened, tmp_path
     np.testing.assert_allclose(scores_of(again), expected, atol=1e-9)
     teach_some(again, 1, start=10)
     assert again.position == 11
+
+
+@pytest.mark.parametrize('later', [0, 3])
+def test_a_snapshot_of_an_earlier_version_with_another_reading_is_not_used(
+        opened, tmp_path, later):
+    """An earlier version did not follow an undo behind a load of the own snapshot."""
+    durable = opened()
+    teach_some(durable, 10)
+    as_it_was = durable.model.learner.copy()
+    durable.snapshot()
+    durable.load('')
+    turn(durable, EventKind.UNDO)  # Of the load.
+    turn(durable, EventKind.REDO)
+    correct(durable, [Correction(4, delete=True)])
+    position = durable.position
+    teach_some(durable, later, start=10)
+    for name in ('snapshot.npz', 'snapshot_older.npz'):
+        as_it_was.save(tmp_path / 'model' / name, {'position': position, 'not_learnt': []})
+    again = opened()
+    assert again.model.learner.samples == len(again.table.samples) == 9 + later
+    np.testing.assert_allclose(scores_of(again), scores_of(durable), atol=1e-9)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corrections import remove, rename
 
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
@@ -97,8 +98,8 @@ def test_undo_begins_at_the_snapshot_before_the_annotation(bench):
 
 def test_undo_follows_labels_that_were_renamed_and_removed_meanwhile(bench):
     bench.learn(*range(6))
-    bench.durable.rename('rare 1', 'seldom')
-    bench.durable.remove('label 2')
+    rename(bench.durable, 'rare 1', 'seldom')
+    remove(bench.durable, 'label 2')
     bench.durable.undo()
     learner = bench.durable.model.learner
     assert learner.labels == ['label 0', 'rare 0', 'label 1', 'label 3']

@@ -42,6 +42,12 @@ def test_bad_vectors(values, cause):
     assert text_of(caught.value)
 
 
+def test_another_extractor_is_named_before_its_width():
+    with pytest.raises(VectorRejectedError, match='~/reembed') as caught:
+        validate_vector(np.zeros(4, np.float32), 'lite0/1', 3, 'colours/1', Limits())
+    assert caught.value.cause == 'extractor_changed'
+
+
 def test_large_finite_values_pass():
     validate_vector(np.full(3, LARGEST, np.float32), '', 3, '', Limits())
 
@@ -100,8 +106,11 @@ def test_extractors_are_compared_only_where_both_are_stated():
     values = np.zeros(3, np.float32)
     for stated, learnt in [('', 'a/1'), ('a/1', ''), ('a/1', 'a/1')]:
         validate_vector(values, stated, 3, learnt, Limits())
-    with pytest.raises(VectorRejectedError, match="'a/2'"):
-        validate_vector(values, 'a/2', 3, 'a/1', Limits())
+    # Of another extractor and width: the extractor is the cause, and nothing taught is lost.
+    for width in (3, 4):
+        with pytest.raises(VectorRejectedError, match="'a/2'.*~/reembed") as raised:
+            validate_vector(values, 'a/2', width, 'a/1', Limits())
+        assert raised.value.cause == 'extractor_changed'
 
 
 def test_the_rate_limit_lets_a_second_of_messages_pass():

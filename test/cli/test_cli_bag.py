@@ -95,6 +95,22 @@ def test_bags_of_other_people_from_info_to_evaluation(proemlc, shared, tmp_path,
     assert code == 0 and 'door' in out
 
 
+def test_labels_that_are_nearly_the_same_are_hinted_at(proemlc, bag, tmp_path):
+    table = tmp_path / 'labels.csv'
+    table.write_text('time,labels\n0.1,banana\n1,Banana;pear\n2,shelf 1\n3,shelf 2\n')
+    code, out, _ = proemlc('bag', 'annotate', bag, table, '-o', tmp_path / 'annotated')
+    hint = "note: 'Banana' is nearly the same as 'banana': one label, or two?"
+    assert code == 0 and [line for line in out.splitlines() if 'note' in line] == [hint]
+    table.write_text('x,labels\n' + ''.join(f'{number},{name}\n' for number, name in enumerate(
+        ['banana', 'Banana', 'pear', 'banana'])))
+    for words in (['bag', 'make', table, '-o', tmp_path / 'made'],
+                  ['train', table, '-o', tmp_path / 'model.npz']):
+        code, out, _ = proemlc(*words)
+        assert code == 0 and out.splitlines().count(hint) == 1, out
+    code, _, err = proemlc('bag', 'make', table, '--labels', 'X', '-o', tmp_path / 'other')
+    assert code == 1 and "did you mean 'x'?" in err
+
+
 def test_klintan_needs_the_best_effort(proemlc, shared, tmp_path):
     (tmp_path / 'labels.csv').write_text('time,labels\n0,room\n')
     code, _, err = proemlc('bag', 'annotate', shared / 'bags' / 'klintan_sample',

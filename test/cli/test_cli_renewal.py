@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from corrections import rename
 
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
@@ -81,7 +82,7 @@ def taught_directory(folder, samples, seed: int) -> None:
                    for number, (values, labels) in enumerate(samples)])
     durable.learn([Annotation(999, ('wrong',), features=samples[0][0])])
     durable.undo()
-    durable.rename('cup', 'mug')
+    rename(durable, 'cup', 'mug')
     durable.save('robot')
     journal.close()
     directory.close()

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from proemlc_ros.cli.tables import find_table, label_columns, read_table
+from proemlc_ros.cli.inputs import _label_columns as label_columns
+from proemlc_ros.cli.inputs import find_table, read_table
 from proemlc_ros.errors import DataSetError
 
 ARFF = '@relation "things -C -1"\n@attribute a numeric\n@attribute cup {0,1}\n@data\n0.5,1\n'
@@ -30,13 +31,19 @@ def test_label_columns_are_a_number_or_names(tmp_path):
 
 
 def test_other_files_are_named(tmp_path):
+    with pytest.raises(DataSetError, match='notes.txt: there is no such file'):
+        read_table(tmp_path / 'notes.txt')
+    (tmp_path / 'notes.txt').write_text('x')
     with pytest.raises(DataSetError, match='notes.txt: not a data set; expected'):
         read_table(tmp_path / 'notes.txt')
+    (tmp_path / 'notes.npz').write_text('x')
+    with pytest.raises(DataSetError, match='notes.npz: no NumPy archive with arrays X and Y$'):
+        read_table(tmp_path / 'notes.npz')
 
 
-@pytest.mark.parametrize('command', ['select', 'bag', 'evaluate', 'train', 'info', 'merge'])
-def test_commands_of_the_product_do_not_import_the_experiments(command):
-    script = (f'import sys, proemlc_ros.cli.{command}\n'
+def test_commands_of_the_product_do_not_import_the_experiments():
+    script = ('import sys\n'
+              'from proemlc_ros.cli import bag, evaluate, train, export, journal\n'
               "print([name for name in sys.modules if 'proemlc_ros.experiments' in name])")
     done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)
     assert done.stdout.strip() == '[]', done.stderr

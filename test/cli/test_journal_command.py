@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from contextlib import closing
@@ -16,8 +17,9 @@ from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
+from proemlc_ros.cli.options import load_model
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.journal.backup import back_up
+from proemlc_ros.journal.check import back_up
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, Learnt
 
@@ -60,6 +62,36 @@ def folder(tmp_path):
     durable.journal.close()
     durable.directory.close()
     return tmp_path / 'model'
+
+
+def test_results_for_programs(folder, proemlc, tmp_path):
+    code, out, _ = proemlc('journal', 'check', folder, '--json')
+    assert code == 0 and json.loads(out)['last'] == 40 and json.loads(out)['problems'] == []
+    assert proemlc('train', folder, '-o', tmp_path / 'new.npz')[0] == 0
+    code, out, _ = proemlc('info', folder, tmp_path / 'new.npz', '--json')
+    journal, model = map(json.loads, out.splitlines())
+    assert (journal['kind'], model['kind']) == ('journal', 'model')
+    assert journal['samples'] == model['samples'] == 39
+    assert journal['labels'] == model['labels'] == {
+        f'label {number}': 8 - (number == 1) for number in (1, 2, 3, 4, 0)}
+    damage(folder, 30)
+    code, out, _ = proemlc('journal', 'check', folder, '--json')
+    assert code == 1 and 'entry 30' in ' '.join(json.loads(out)['problems'])
+
+
+@pytest.mark.parametrize('given', ['.', 'model', 'model/journal'])
+def test_every_command_takes_the_folder_of_teach(folder, proemlc, tmp_path, given):
+    path = tmp_path / given
+    for words in (('info', path), ('journal', 'check', path), ('evaluate', path),
+                  ('train', path, '-o', tmp_path / 'new.npz'), ('select', path, '--sizes', '5'),
+                  ('merge', path, '-o', tmp_path / 'merged.npz')):
+        code, out, error = proemlc(*words)
+        assert code == 0, (words, error)
+    assert ProEMLC.load(tmp_path / 'merged.npz').samples == 39
+    if given != 'model/journal':
+        assert proemlc('evaluate', path, '--model', path, '--frozen')[0] == 0
+        assert proemlc('journal', 'backup', path, tmp_path / 'copy')[0] == 0
+        assert proemlc('journal', 'compact', path)[0] == 0
 
 
 def damage(folder, number):
@@ -209,3 +241,18 @@ def test_backup_while_much_is_learnt(tmp_path):
         done.set()
         thread.join()
         durable.directory.close()
+
+
+def test_the_model_of_a_compacted_journal_is_whole(proemlc, folder, tmp_path):
+    whole = load_model(folder)
+    assert whole.samples == 39
+    durable, _ = open_model(folder)
+    durable.snapshot()
+    durable.journal.close()
+    durable.directory.close()
+    assert proemlc('journal', 'compact', folder)[0] == 0
+    assert Journal(folder / 'journal', read_only=True).dropped()
+    for path in (folder, folder / 'journal'):
+        compacted = load_model(path)
+        assert (compacted.samples, compacted.labels) == (39, whole.labels)
+        np.testing.assert_allclose(compacted.scores(INPUTS), whole.scores(INPUTS), atol=1e-8)

@@ -10,15 +10,15 @@ import cv2
 import numpy as np
 import pytest
 
-from proemlc_ros.bags.pictures.picture_files import natural_key
-from proemlc_ros.bags.pictures.picture_labels import read_picture_labels
-from proemlc_ros.bags.pictures.picture_sources import open_source
+from proemlc_ros.bags.picture_labels import read_picture_labels
+from proemlc_ros.bags.pictures import open_source
 from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
-from proemlc_ros.cli.teach import check_port, features_file
-from proemlc_ros.demo.domain import own_domain
-from proemlc_ros.demo.teachable_table import TeachableTable
+from proemlc_ros.cli.teach import _check_port, _default_folder, _with_topic, features_file
+from proemlc_ros.demo.processes import own_domain
+from proemlc_ros.demo.tabletop import TeachableTable
 from proemlc_ros.errors import BagError, DataSetError, DemoError, ParameterError
+from proemlc_ros.files import natural_key
 
 COLOURS = {'red': (0, 0, 255), 'green': (0, 255, 0), 'blue': (255, 0, 0)}
 
@@ -78,6 +78,8 @@ def test_csv_of_files_and_labels(tmp_path):
     assert labels_in(tmp_path, ('fine',))[0]['b.png'] == ('pear',)
     table.write_text('image,cup,red\na.png,1,0\nb.png,1,1\n')
     assert labels_in(tmp_path)[0] == {'a.png': ('cup',), 'b.png': ('cup', 'red')}
+    table.write_text('file,label\na.png,1\nb.png,0\n')
+    assert labels_in(tmp_path)[0] == {'a.png': ('1',), 'b.png': ('0',)}
 
 
 def test_coco_and_pascal_voc(tmp_path):
@@ -104,7 +106,7 @@ def test_mistakes_are_named(tmp_path, capsys):
     with pytest.raises(DataSetError, match='no picture in it'):
         read_picture_labels(tmp_path)
     write(tmp_path / 'a.png', 'red')
-    with pytest.raises(DataSetError, match='nothing says what a.png shows'):
+    with pytest.raises(DataSetError, match='no labels for a.png'):
         read_picture_labels(tmp_path)
     (tmp_path / 'labels.csv').write_text('name,labels\na.png,x\n')
     with pytest.raises(DataSetError, match='call it file'):
@@ -180,7 +182,14 @@ def test_features_of_a_taught_folder_stay(tmp_path):
     first = features_file(tmp_path, None, '/robot/camera/compressed', hand_made=True)
     text = first.read_text()
     assert 'topic: /robot/camera/compressed' in text and 'CompressedImage' in text
-    assert features_file(tmp_path, None, '') == first and first.read_text() == text
+    assert features_file(tmp_path, None, '/robot/camera/compressed') == first
+    assert first.read_text() == text
+    # The topic is where the pictures come from this time, not what was taught.
+    features_file(tmp_path, None, '')
+    assert first.read_text() == _with_topic(text, '') != text
+    assert 'topic: /camera/image_raw' in first.read_text()
+    features_file(tmp_path, None, '/other')
+    assert 'topic: /other\n      type: sensor_msgs/msg/Image\n' in first.read_text()
     (tmp_path / 'model').mkdir()
     (tmp_path / 'model' / 'journal').mkdir()
     other = tmp_path / 'other.yaml'
@@ -189,12 +198,36 @@ def test_features_of_a_taught_folder_stay(tmp_path):
         features_file(tmp_path, other, '')
 
 
+def test_hand_made_features_are_not_ignored(tmp_path):
+    kept = tmp_path / 'features.yaml'
+    kept.write_text(deep := '/**:\n  ros__parameters:\n    sensors: [camera]\n    camera:\n'
+                    '      topic: /camera/image_raw\n      extractor: onnx_embedding\n')
+    (tmp_path / 'model').mkdir()
+    features_file(tmp_path, None, '', hand_made=True)
+    assert 'extractor: colour_histogram' in kept.read_text()  # nothing was taught with it
+    kept.write_text(deep)
+    (tmp_path / 'model' / 'journal').mkdir()
+    with pytest.raises(ParameterError, match='other features.*leave --hand-made out'):
+        features_file(tmp_path, None, '', hand_made=True)
+    assert kept.read_text() == deep
+
+
+def test_every_source_has_a_folder_of_its_own():
+    folders = {str(_default_folder(*one)) for one in (
+        ('table', ''), ('camera', '0'), ('camera', '/dev/video0'), ('images', '/data/my cups'),
+        ('video', '/data/cups.mp4'), ('bag', '/data/cups'), ('topic', '/robot/image_raw'))}
+    assert folders == {'proemlc_teach', 'proemlc_teach_camera_0',
+                       'proemlc_teach_camera_dev_video0', 'proemlc_teach_images_my_cups',
+                       'proemlc_teach_video_cups',
+                       'proemlc_teach_bag_cups', 'proemlc_teach_topic_robot_image_raw'}
+
+
 def test_taken_port_is_named():
     with socket.socket() as taken:
         taken.bind(('127.0.0.1', 0))
         taken.listen()
         with pytest.raises(ParameterError, match='is taken.*--port'):
-            check_port(taken.getsockname()[1])
+            _check_port(taken.getsockname()[1])
 
 
 def test_things_stay_on_the_table_and_no_two_pictures_are_the_same():

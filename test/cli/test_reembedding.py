@@ -9,14 +9,15 @@ import pytest
 
 cv2 = pytest.importorskip('cv2')
 
+from corrections import correct, turn
+
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.classifier.model_directory import ModelDirectory
-from proemlc_ros.classifier.reembedding import Embedding, Reembedding
-from proemlc_ros.classifier.resume import resume
+from proemlc_ros.classifier.resume import Embedding, Reembedding, resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import SampleError
-from proemlc_ros.features.reembedding import PictureEmbedding
+from proemlc_ros.features.settings import PictureEmbedding
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, Correction, EventKind, Learnt, Picture
 
@@ -60,7 +61,7 @@ def taught(tmp_path):
                    annotator='Ada') for number in range(1, 31)])
     assert all(isinstance(one, Learnt) for one in learnt)
     for place in (1, 5):
-        durable.correct([Correction(learnt[place].number, (labels[place],))])
+        correct(durable, [Correction(learnt[place].number, (labels[place],))])
     yield durable, labels
     directory.close()
 
@@ -121,8 +122,8 @@ def test_the_node_learns_again_in_one_transaction(taught, sensors):
     assert [sample.labels for sample in samples] == [(label,) for label in labels[:29]]
     assert {sample.annotator for sample in samples} == {'Ada'}
     assert accuracy(again.model.learner, made) == accuracy(durable.model.learner, made)
-    again.turn(EventKind.UNDO)  # The samples, as one step,
-    again.turn(EventKind.UNDO)  # and the reset.
+    turn(again, EventKind.UNDO)  # The samples, as one step,
+    turn(again, EventKind.UNDO)  # and the reset.
     np.testing.assert_allclose(  # The order of the labels may differ.
         np.sort(again.model.learner.scores(np.ones((1, 5)))), np.sort(before), atol=1e-9)
     durable.directory = again.directory

@@ -179,7 +179,7 @@ def test_labels_that_are_not_there_cannot_be_renamed_or_removed():
 @pytest.mark.parametrize(('setting', 'value'), [
     ('hidden_size', 0), ('hidden_size', 2.5), ('hidden_size', True), ('ridge', -1.0),
     ('ridge', float('nan')), ('ridge', '1'), ('activation', 'magic'), ('scaling', None),
-    ('direct_links', 1), ('recalibration', 'none'), ('seed', -1), ('forgetting', 0.0),
+    ('direct_links', 1), ('recalibration', 'none'), ('seed', -1), ('forgetting', 0.4),
     ('forgetting', 1.1), ('threshold', 0.5), ('gamma', 0.0), ('gamma_scale', -1.0),
     ('warmup', 0), ('width', 0), ('weight_scale', 0.0), ('dtype', 'float16'), ('colour', 'red')])
 def test_settings_that_make_no_sense_are_rejected(setting, value):

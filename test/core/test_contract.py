@@ -17,7 +17,9 @@ KINDS = [
     {'activation': 'rbf', 'whiten': True, 'scaling': 'minmax', 'warmup': 20},
     {'activation': 'sigmoid', 'scaling': 'l2'}, {'forgetting': 0.99},
     {'recalibration': 'paper', 'threshold': 'zero'}, {'threshold': 'learnt_hamming'},
-    {'hidden_size': 310},
+    {'hidden_size': 310}, {'activation': 'laplacian', 'scaling': 'asinh', 'warmup': 60},
+    {'activation': 'relu', 'scaling': 'rank', 'warmup': 60},
+    {'activation': 'kernel_sum', 'scaling': 'standard', 'warmup': 20},
 ]
 
 
@@ -189,6 +191,7 @@ def test_novelty_is_between_0_and_1_and_falls_with_learning(fresh):
     before = model.classify(x).novelty
     for _ in range(5):
         model.learn(x, ['cup'])
+    model.fit_decision()  # The percentiles follow with it.
     after = model.classify(x).novelty
     # Where samples without labels are normal, what the neurons know well enough is not new at all.
     assert 0.0 <= after <= before <= 1.0

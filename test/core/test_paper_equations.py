@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from core_reference import plain, samples, targets_of
 
-from proemlc_ros.core.elm import ELM, OSELM
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.storage import container
-from proemlc_ros.errors import InitialBlockError, NotReadyError, UnknownLabelError
+from proemlc_ros.errors import InitialBlockError
 
 X, ANNOTATIONS = samples(60)
 NO_RIDGE = {'ridge': 0.0, 'activation': 'sigmoid', 'scaling': 'none', 'bias': False,
@@ -115,7 +114,8 @@ def test_the_initial_block_comes_first():
 
 
 def test_elm_is_eqs_1_to_5():
-    elm = ELM(hidden_size=15, seed=3).fit(X, ANNOTATIONS)
+    elm = plain(hidden_size=15, seed=3, **NO_RIDGE)
+    elm.learn_initial(X, ANNOTATIONS)
     layer = make_layer(Options(hidden_size=15, seed=3, activation='sigmoid', scaling='none'), 7,
                        None)
     W, b = layer.weights, layer.offset
@@ -127,17 +127,9 @@ def test_elm_is_eqs_1_to_5():
         {name for name, shown in zip(elm.labels, row) if shown} for row in signs]
 
 
-def test_elm_must_be_fitted_and_forgets_earlier_fits():
-    with pytest.raises(NotReadyError, match='call fit'):
-        ELM().predict(X)
-    twice = ELM(hidden_size=5).fit(X[:30], [('old',)] * 30).fit(X, ANNOTATIONS)
-    once = ELM(hidden_size=5).fit(X, ANNOTATIONS)
-    np.testing.assert_array_equal(twice.scores(X), once.scores(X))
-
-
 def test_oselm_is_eqs_6_to_9_and_ends_at_the_batch_solution():
     labels = sorted({name for annotation in ANNOTATIONS for name in annotation})
-    oselm = OSELM(labels, hidden_size=12)
+    oselm = plain(labels=labels, hidden_size=12, **NO_RIDGE)
     oselm.learn_initial(X[:30], ANNOTATIONS[:30])
     H, Y = oselm.hidden(X), targets_of(ANNOTATIONS, labels)
     M = np.linalg.inv(H[:30].T @ H[:30])  # eq. 6
@@ -147,16 +139,6 @@ def test_oselm_is_eqs_6_to_9_and_ends_at_the_batch_solution():
         beta = beta + M @ h @ (y.T - h.T @ beta)  # eq. 9
         oselm.learn(x, annotation)
         np.testing.assert_allclose(oselm.scores(X), H @ beta, atol=1e-7)
-    elm = ELM(hidden_size=12, labels=labels).fit(X, ANNOTATIONS)
+    elm = plain(labels=labels, hidden_size=12, **NO_RIDGE)
+    elm.learn_initial(X, ANNOTATIONS)
     np.testing.assert_allclose(oselm.scores(X), elm.scores(X), atol=1e-6)
-
-
-def test_oselm_rejects_new_labels():
-    oselm = OSELM(['a'], hidden_size=2)
-    with pytest.raises(UnknownLabelError, match="not 'b'"):
-        oselm.learn_initial(X, [('b',)] * 60)
-    oselm.learn_initial(X, [('a',)] * 60)
-    before = oselm.to_bytes()
-    with pytest.raises(UnknownLabelError, match="not 'b'"):
-        oselm.learn(X[0], ['b'])
-    assert oselm.to_bytes() == before

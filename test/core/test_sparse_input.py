@@ -8,13 +8,18 @@ from core_reference import plain, samples
 from scipy import sparse
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.options import SCALINGS
 from proemlc_ros.errors import EmptyInputError, InputError, NotFiniteError, WidthError
 
 KINDS = [{'activation': 'relu'}, {'activation': 'relu', 'direct_links': True, 'scaling': 'l2'},
          {'activation': 'relu', 'scaling': 'standard', 'warmup': 30},
          {'activation': 'rbf', 'scaling': 'l2'},
          {'activation': 'laplacian', 'scaling': 'none', 'warmup': 30},
-         {'activation': 'laplacian', 'scaling': 'minmax', 'warmup': 30}]
+         {'activation': 'laplacian', 'scaling': 'minmax', 'warmup': 30},
+         {'activation': 'laplacian', 'scaling': 'asinh', 'warmup': 30},
+         {'activation': 'rbf', 'scaling': 'rank', 'warmup': 30},
+         {'activation': 'relu', 'scaling': 'rank', 'warmup': 30},
+         {'activation': 'kernel_sum', 'warmup': 30}]
 
 
 @pytest.fixture
@@ -90,7 +95,7 @@ def test_bad_sparse_input_is_rejected(matrix, error):
     assert model.samples == 0
 
 
-@pytest.mark.parametrize('scaling', ['none', 'standard', 'l2'])
+@pytest.mark.parametrize('scaling', SCALINGS)
 def test_rows_of_zeros_and_ones_equal_dense_ones(scaling):
     X, annotations = samples(80)
     X = (X > 0.5).astype(float)

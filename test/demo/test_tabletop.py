@@ -5,14 +5,14 @@
 import numpy as np
 import pytest
 
-from proemlc_ros.demo.curriculum import Curriculum, Timetable
-from proemlc_ros.demo.tabletop import HEIGHT, OBJECTS, WIDTH, draw_scene
+from proemlc_ros.demo.curriculum import Curriculum
+from proemlc_ros.demo.tabletop import HEIGHT, OBJECTS, WIDTH, TeachableTable, _draw_scene
 
 
 @pytest.mark.parametrize('name', OBJECTS)
 def test_every_object_changes_the_picture(name):
-    empty = draw_scene([], np.random.default_rng(3)).astype(int)
-    with_it = draw_scene([name], np.random.default_rng(3)).astype(int)
+    empty = _draw_scene([], np.random.default_rng(3)).astype(int)
+    with_it = _draw_scene([name], np.random.default_rng(3)).astype(int)
     # The light differs too, since placing the object uses up random numbers; so look at the
     # pixels that stand out from the table.
     assert with_it.shape == (HEIGHT, WIDTH, 3)
@@ -22,7 +22,7 @@ def test_every_object_changes_the_picture(name):
 
 
 def test_all_objects_at_once_fit():
-    assert draw_scene(list(OBJECTS), np.random.default_rng(0)).dtype == np.uint8
+    assert _draw_scene(list(OBJECTS), np.random.default_rng(0)).dtype == np.uint8
 
 
 def test_pictures_are_the_same_each_time_and_differ_by_number_and_seed():
@@ -42,7 +42,17 @@ def test_each_phase_adds_one_object_and_the_exam_has_all():
     assert [p.number for p in curriculum.pictures] == list(range(8 * 40 + 100))
 
 
-@pytest.mark.parametrize('rate', [7.0, 20.0, 33.3])
-def test_a_stamp_gives_the_number(rate):
-    timetable = Timetable(start=1_700_000_000_123_456_789, rate=rate)
-    assert [timetable.number(timetable.stamp(k)) for k in range(1000)] == list(range(1000))
+def test_the_camera_shows_an_arrangement_until_the_next():
+    curriculum, camera = Curriculum(seed=3), TeachableTable(seed=3)
+    picture = next(one for one in curriculum.pictures if len(one.objects) == 2)
+    camera.show(picture.objects, picture.arrangement)
+    for _ in range(2):
+        np.testing.assert_array_equal(camera.read(0), curriculum.draw(picture.number))
+    camera.show(picture.objects)
+    assert (camera.read(0) != camera.read(0)).any()
+
+
+def test_the_operator_errs_exactly_once():
+    (picture,) = [one for one in Curriculum().pictures if one.mistake]
+    assert picture.phase == 2 and not picture.exam
+    assert not set(picture.mistake) <= set(Curriculum().labels)

@@ -8,7 +8,7 @@ import re
 import pytest
 from pages import PAGES, ROOT, anchors, blocks, commands, launcher_commands, links
 
-from proemlc_ros.cli.main import COMMANDS, make_parser
+from proemlc_ros.cli.main import COMMANDS, _make_parser
 
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
@@ -27,8 +27,9 @@ def test_every_link_leads_somewhere(page):
 
 
 def test_the_index_names_every_page_of_the_documentation():
-    index = ROOT / 'docs/index.md'
-    named = {(index.parent / link.partition('#')[0]).resolve() for link in links(index)}
+    index, decisions = ROOT / 'docs/index.md', ROOT / 'docs/decisions/index.md'
+    named = {(page.parent / link.partition('#')[0]).resolve()
+             for page in (index, decisions) for link in links(page)}
     assert {page for page in PAGES if page.is_relative_to(ROOT / 'docs')} - named <= {index}
 
 
@@ -36,6 +37,17 @@ def test_the_index_names_every_page_of_the_documentation():
 def test_python_examples_are_python(page):
     for body in blocks(page, 'python'):
         ast.parse(body)
+
+
+@pytest.mark.parametrize('page', PAGES, ids=IDS)
+def test_files_that_are_named_exist(page):
+    text = page.read_text(encoding='utf-8')
+    folders = 'test|benchmarks|config|docs|examples|launch|building|requirements|proemlc_ros'
+    for name in re.findall(rf'`(?:python )?((?:{folders})/[\w/.-]+\.\w+)\b', text):
+        assert (ROOT / name).exists(), name
+    if page.name == 'benchmarks.md':
+        for name in re.findall(r'^`(\w+\.py)', text, re.MULTILINE):
+            assert (ROOT / 'benchmarks' / name).exists(), name
 
 
 def proemlc_commands():
@@ -53,7 +65,7 @@ def test_command_lines_are_understood(page, line):
     if words[0] not in COMMANDS:
         assert words[0] in launcher_commands(), line
         return
-    make_parser(words).parse_args(words)
+    _make_parser(words).parse_args(words)
 
 
 def test_executables_and_launch_files_of_the_pages_exist():

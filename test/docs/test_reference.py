@@ -65,7 +65,7 @@ def test_every_command_is_shown_somewhere():
 
 def test_every_dependency_has_its_reason():
     names = {'numpy': 'NumPy', 'scipy': 'SciPy', 'cv2': 'OpenCV', 'sklearn': 'scikit-learn',
-             'dask': 'Dask', 'distributed': 'Dask', 'yaml': 'PyYAML', 'matplotlib': 'Matplotlib'}
+             'dask': 'Dask', 'distributed': 'Dask', 'yaml': 'PyYAML'}
     reasons = page('architecture.md').partition('## Dependencies')[2]
     for module in outside_modules():
         shown = '`*_msgs`' if module.endswith('_msgs') else names.get(module, module)

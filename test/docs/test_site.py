@@ -34,7 +34,8 @@ def test_the_site_has_every_page(tmp_path):
         name = page.relative_to(ROOT / 'docs').with_suffix('')
         assert (tmp_path / ('.' if name.name == 'index' else name) / 'index.html').exists()
     readme = (tmp_path / 'readme/index.html').read_text(encoding='utf-8')
-    assert 'src="../images/dashboard_light.jpg"' in readme
+    assert 'src="../images/teaching.webp"' in readme
+    assert (tmp_path / 'images/teaching.webp').stat().st_size < 4e6
     assert 'href="../contributing/"' in readme
     assert 'href="https://proemlc.example/proemlc_ros/repository/LICENSE"' in readme
 

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from proemlc_ros.classifier.buffer import MatchingRules
+from proemlc_ros.classifier.matching import MatchingRules
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import BLOCK, AnnotationBlock, AnnotationStream
 from proemlc_ros.records import Annotation, Event, EventKind, StampedVector

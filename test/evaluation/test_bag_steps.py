@@ -7,16 +7,16 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import BagError
 from proemlc_ros.evaluation import bag_steps
-from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
-from proemlc_ros.records import Annotation, StampedVector
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
+from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,30 @@ def test_both_ways_give_the_same(tmp_path, samples, predict):
         assert getattr(here, name) == getattr(there, name)
     assert said == said_too and len(said) == 400 * predict
     assert read == read_too == 800
+
+
+@pytest.mark.parametrize('settings', [{'activation': 'relu', 'scaling': 'none'}, {}])
+def test_both_ways_give_the_same_behind_a_reset(tmp_path, settings):
+    rows = np.random.default_rng(0).normal(size=(600, 300)).astype(np.float32)
+    # More than what fits into the pipe.
+    with BagWriter(tmp_path / 'bag') as bag:
+        for number in range(2000):
+            row = rows[number % 600] + np.float32(1e-3 * (number // 600))
+            bag.write_vector(StampedVector(number + 1, row), 2 * number)
+            bag.write_annotation(Annotation(
+                number + 1, ('cup',) if row[0] > 0 else ('robot', 'wall')), 2 * number + 1)
+            if number == 1000:
+                bag.write_event(Event(EventKind.RESET), 2 * number + 1)
+    results, weights = [], []
+    for parallel in (False, True):
+        evaluation = PrequentialEvaluation(ProEMLC(hidden_size=20, **settings))
+        results.append(evaluate_bags(BagSet([tmp_path / 'bag'], parallel=parallel), evaluation,
+                                     'test', lambda _: None))
+        weights.append(evaluation.model.weights)
+    here, there = results
+    for name in ('metrics', 'curve', 'labels', 'confusion', 'samples', 'vectors', 'notes'):
+        assert getattr(here, name) == getattr(there, name)
+    np.testing.assert_array_equal(*weights)
 
 
 def test_messages_are_counted_without_reading_them(tmp_path, samples):
@@ -86,7 +110,7 @@ if __name__ == "__main__":
     bags = bag_steps.BagSet([Path(sys.argv[1])], parallel=True)
     stream = AnnotationStream(yields_vectors=True)
     try:
-        for step in bag_steps.ParallelBagSteps(bags, bags.paths[0], stream, True):
+        for step in bag_steps._ParallelBagSteps(bags, bags.paths[0], stream, True):
             print("reading", flush=True)
             while True:
                 time.sleep(0.05)

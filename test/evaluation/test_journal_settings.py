@@ -7,8 +7,7 @@ import shutil
 from proemlc_ros.classifier.profiles import LearnerFactory
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.taught_samples import common_settings, journal_settings
-from proemlc_ros.journal.attachments import read_settings, write_settings
-from proemlc_ros.journal.journal import Journal
+from proemlc_ros.journal.journal import Journal, read_settings, write_settings
 
 OURS = {'hidden_size': 7, 'activation': 'relu', 'scaling': 'none'}
 

@@ -61,10 +61,12 @@ def difference(model, made, rows):
 
 
 @pytest.mark.parametrize('activation', [
-    'laplacian', 'rbf', 'relu', 'sigmoid', 'tanh', 'sine', 'gaussian', 'softplus', 'identity'])
+    'laplacian', 'rbf', 'kernel_sum', 'relu', 'sigmoid', 'tanh', 'sine', 'gaussian',
+    'softplus', 'identity'])
 @pytest.mark.parametrize('settings', [
     {'scaling': 'standard'}, {'scaling': 'l2', 'direct_links': True, 'whiten': True},
-    {'scaling': 'minmax', 'bias': False}, {'scaling': 'none', 'whiten': True}],
+    {'scaling': 'minmax', 'bias': False}, {'scaling': 'none', 'whiten': True},
+    {'scaling': 'asinh', 'direct_links': True}, {'scaling': 'rank', 'direct_links': True}],
     ids=lambda settings: settings['scaling'])
 def test_every_kind_of_layer_agrees(activation, settings):
     model = taught(activation=activation, **settings)
@@ -113,11 +115,13 @@ def network(path):
     onnx.save(model, path)
 
 
-@pytest.mark.parametrize('share', [0.0, 0.2])
-def test_from_the_input_of_the_network_to_scores(tmp_path, share):
+@pytest.mark.parametrize(('share', 'looks'), [
+    (0.0, [1.0]), (0.2, [1.0]), (0.2, [1.0, 0.75, 0.55])])
+def test_from_the_input_of_the_network_to_scores(tmp_path, share, looks):
     network(tmp_path / 'network.onnx')
     extractor = make_extractor(
-        'onnx_embedding', {'model': str(tmp_path / 'network.onnx'), 'colours': share})
+        'onnx_embedding', {'model': str(tmp_path / 'network.onnx'), 'colours': share,
+                           'looks': looks})
     rng = np.random.default_rng(2)
     pictures = rng.integers(0, 256, (40, 20, 30, 3), dtype=np.uint8)
     model = ProEMLC(hidden_size=20)
@@ -129,7 +133,7 @@ def test_from_the_input_of_the_network_to_scores(tmp_path, share):
                  '--backbone', str(tmp_path / 'network.onnx')]) == 0
     session = onnxruntime.InferenceSession(
         str(tmp_path / 'whole.onnx'), providers=['CPUExecutionProvider'])
-    tensors = np.concatenate([extractor.tensor(picture) for picture in pictures])
+    tensors = np.concatenate([extractor.prepared(picture).tensor for picture in pictures])
     given = {'image': tensors}
     if share:  # An input of their own: the last values of a vector, without their weight.
         given['colours'] = np.array([extractor(picture)[-256:] for picture in pictures]) / (

@@ -10,8 +10,8 @@ from proemlc_ros.bags.sources import TopicSelection, extractor_pipeline, find_so
 from proemlc_ros.bags.writer import BagWriter, make_bag
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
-from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
 from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.evaluation.tables import introduction_order, parse_pattern
 from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.records import Annotation, Event, EventKind, StampedVector
 
@@ -112,7 +112,7 @@ def test_a_sample_that_the_model_rejects_costs_only_itself(samples):
     given = [*samples[:10], (huge, ('cup',)), *samples[10:20]]
     stream = [(number, Annotation(number + 1, labels, features=values))
               for number, (values, labels) in enumerate(given)]
-    evaluation = PrequentialEvaluation(small_model())
+    evaluation = PrequentialEvaluation(small_model(scaling='standard'))
     evaluation.play(stream)
     assert evaluation.metrics.samples == 20 == evaluation.model.samples
     assert evaluation.rejects == {'too_large': 1}
@@ -170,13 +170,13 @@ def test_a_result_has_the_metrics_of_each_label(bag, samples):
     assert (robot.first_sample, robot.support) == (first + 1, counts.support)
     assert robot.first_seen == (counts.first_time - 50_000_000) / 1e9
     assert robot.f1 == counts.f1 and result.confusion['robot'] == counts.mistaken_for
-    assert 0 < result.latency_ms['p50'] <= result.latency_ms['p95']
+    assert 0 < result.latency_ms['p50'] < result.latency_ms['p95']
 
 
 @pytest.mark.slow
 def test_scene_as_a_bag_gives_what_its_arrays_give(shared, tmp_path):
     data = find_dataset(shared / 'datasets', 'scene')
-    order = introduction_order(data.Y, parse_pattern('4+1+1', 6))
+    order = introduction_order(data.Y, parse_pattern('4+1+1', 6))[::3]
     samples = [(data.X[row].astype(np.float32), tuple(data.labels(row))) for row in order]
     metrics, expected = by_hand(ProEMLC(hidden_size=200), samples)
     for storage in ('mcap', 'sqlite3'):

@@ -7,6 +7,7 @@ from shutil import copytree, rmtree
 
 import numpy as np
 import pytest
+from corrections import correct, rename, turn
 
 from proemlc_ros.bags.writer import BagWriter
 from proemlc_ros.classifier.durable_model import DurableModel
@@ -14,15 +15,11 @@ from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.evaluation.annotation_stream import AnnotationBlock, AnnotationStream
-from proemlc_ros.evaluation.backends import LocalBackend
-from proemlc_ros.evaluation.bag_evaluation import evaluate_bags
 from proemlc_ros.evaluation.bag_steps import BagSet, BagSteps
-from proemlc_ros.evaluation.collected_samples import CollectedSamples
-from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation
+from proemlc_ros.evaluation.prequential_evaluation import PrequentialEvaluation, evaluate_bags
 from proemlc_ros.evaluation.taught_samples import common_settings
-from proemlc_ros.evaluation.training import train
-from proemlc_ros.journal.attachments import write_settings
-from proemlc_ros.journal.journal import Journal
+from proemlc_ros.evaluation.training import CollectedSamples, train
+from proemlc_ros.journal.journal import Journal, write_settings
 from proemlc_ros.records import Annotation, Correction, Event, EventKind, StampedVector
 
 SECOND = 1_000_000_000
@@ -81,7 +78,7 @@ def test_evaluation_and_training_count_the_same(recording):
     bags = recording(*corrections())
     result = evaluate_bags(bags, PrequentialEvaluation(ProEMLC(**SETTINGS)), '', lambda _: None)
     assert result.samples == 4 and not result.rejects
-    model, sums = train(bags, SETTINGS, LocalBackend())
+    model, sums = train(bags, SETTINGS)
     assert not sums.rejects
     assert dict(zip(model.labels, model.counts, strict=True)) == {
         'mug': 2, 'plate': 1, 'spoon': 1}
@@ -184,7 +181,7 @@ def test_undos_reach_back_over_renames(unnumbered):
     said = annotations(300)
     rename = Event(EventKind.RENAME, label='red', new_label='crimson')
     bags = unnumbered([*said[:150], rename, *said[150:], *[Event(EventKind.UNDO)] * 101])
-    model, _ = train(bags, SETTINGS, LocalBackend())
+    model, _ = train(bags, SETTINGS)
     assert model.samples == 199 and model.labels == ['crimson', 'cup', 'red']
 
 
@@ -214,11 +211,11 @@ def taught(tmp_path):
     names = ['banana', 'cup', 'plant']
     durable.learn([one._replace(labels=(names[place % 3],))
                    for place, one in enumerate(annotations(45))])
-    durable.rename('cup', 'mug')
-    durable.turn(EventKind.UNDO)
+    rename(durable, 'cup', 'mug')
+    turn(durable, EventKind.UNDO)
     numbers = list(durable.table.samples)
-    durable.correct([Correction(numbers[0], ('cup',)), Correction(numbers[1], ('plant',))])
-    durable.correct([Correction(number, delete=True) for number in numbers[10:13]])
+    correct(durable, [Correction(numbers[0], ('cup',)), Correction(numbers[1], ('plant',))])
+    correct(durable, [Correction(number, delete=True) for number in numbers[10:13]])
     durable.journal.close()
     directory.close()
     return durable
@@ -231,7 +228,7 @@ def test_a_journal_reads_the_same_under_any_name(taught, tmp_path, name):
     for file in list(copy.glob('*.db3')):
         file.rename(copy / f'{name}_{file.stem.rpartition("_")[2]}.db3')
     learner = taught.model.learner
-    model, sums = train(BagSet([copy]), common_settings([copy])[0], LocalBackend())
+    model, sums = train(BagSet([copy]), common_settings([copy])[0])
     assert (model.samples, model.labels) == (42, ['banana', 'cup', 'plant'])
     assert not sums.rejects
     rows = np.random.default_rng(3).normal(size=(20, 6))

@@ -47,9 +47,9 @@ class Robot:
         self.wait(lambda: self.publisher.get_subscription_count() == wanted)
         return tree
 
-    def predict(self, stamp, *labels, region=None):
+    def predict(self, stamp, *labels, region=None, unknown=False):
         """Publish a prediction, and wait until the subscriptions before ours have it, too."""
-        message = Prediction(labels=list(labels), region=region or Region())
+        message = Prediction(labels=list(labels), region=region or Region(), unknown=unknown)
         message.header.stamp.sec = stamp
         self.publisher.publish(message)
         count = len(self.heard)
@@ -80,6 +80,9 @@ def test_the_tree_acts_when_the_label_is_seen(robot):
     robot.predict(1, 'plate')
     tree.tick()
     assert tree.root.status == FAILURE
+    robot.predict(1, unknown=True)
+    tree.tick()
+    assert tree.root.status == FAILURE and cup.feedback_message == 'not seen: unknown'
     box = Region(id='7', center_x=20.0, center_y=30.0, size_x=10.0, size_y=12.0)
     robot.predict(2, 'plate', 'cup', region=box)
     tree.tick()

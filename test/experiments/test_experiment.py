@@ -7,14 +7,14 @@ from pathlib import Path
 
 from toy_data import make_data, write_csv
 
+from proemlc_ros.experiments.datasets import Source
 from proemlc_ros.experiments.experiment import (
     OURS,
     OURS_BY_DEFAULT,
     ExperimentPlan,
-    ResultsFile,
+    _ResultsFile,
     run_plan,
 )
-from proemlc_ros.experiments.sources import Source
 
 
 def test_an_interrupted_experiment_has_all_baselines_on_the_same_folds():
@@ -26,21 +26,21 @@ def test_an_interrupted_experiment_has_all_baselines_on_the_same_folds():
 
 def test_results_survive_a_cut_line(tmp_path):
     path = tmp_path / 'runs.jsonl'
-    results = ResultsFile(path)
+    results = _ResultsFile(path)
     results.add('one', [{'value': 1}])
     results.add('two', [{'value': 2}])
     path.write_bytes(path.read_bytes()[:-5])
-    again = ResultsFile(path)
+    again = _ResultsFile(path)
     assert 'one' in again and 'two' not in again
     again.add('two', [{'value': 3}])
-    assert ResultsFile(path)['two'] == [{'value': 3}]
+    assert _ResultsFile(path)['two'] == [{'value': 3}]
 
 
 def test_records_of_earlier_versions_are_called_what_they_are(tmp_path):
     """Selected settings used to be called defaults."""
     path = tmp_path / 'runs.jsonl'
-    ResultsFile(path).add('one', [{'variant': 'default'}, {'variant': 'small'}])
-    assert ResultsFile(path)['one'] == [{'variant': 'selected settings'}, {'variant': 'small'}]
+    _ResultsFile(path).add('one', [{'variant': 'default'}, {'variant': 'small'}])
+    assert _ResultsFile(path)['one'] == [{'variant': 'selected settings'}, {'variant': 'small'}]
 
 
 def test_a_failing_run_is_reported_and_the_others_go_on(tmp_path):

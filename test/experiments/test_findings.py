@@ -5,7 +5,7 @@
 import pytest
 from toy_data import make_record, make_records
 
-from proemlc_ros.experiments.findings import findings, lead_over
+from proemlc_ros.experiments.findings import _lead_over, findings
 from proemlc_ros.experiments.summary import pick, summarise
 
 
@@ -72,10 +72,10 @@ def test_without_fold_records_the_means_are_compared(records):
     ours = pick(summarise(records), 'selected settings')[0]
     other = summarise([make_record('CC', 'stock', fold, loss, 0.7)
                        for fold, loss in enumerate((0.10, 0.14))])[0]
-    paired = lead_over(ours, other, 'hamming_loss')
+    paired = _lead_over(ours, other, 'hamming_loss')
     assert paired.mean == pytest.approx(0.05) and paired.error == pytest.approx(0.01)
     printed = type(other)(*other.key, other.numbers, other.means, other.deviations)
-    apart = lead_over(ours, printed, 'hamming_loss')
+    apart = _lead_over(ours, printed, 'hamming_loss')
     assert apart.mean == pytest.approx(0.05)
     assert apart.error == pytest.approx((0.01 ** 2 + 0.02 ** 2) ** 0.5)
 

@@ -7,16 +7,12 @@ import pytest
 from toy_data import make_data
 
 from proemlc_ros.errors import ParameterError
-from proemlc_ros.experiments.protocol import (
-    common_refinement,
-    group_starts,
-    make_folds,
-    mixed_order,
-)
+from proemlc_ros.evaluation.tables import introduction_order
+from proemlc_ros.experiments.paper import _common_refinement, group_starts, make_folds
 
 
 def test_common_refinement_has_every_border():
-    assert common_refinement(['44+1', '39+2+2+1+1', '38+3+4'], 45) == [38, 1, 2, 2, 1, 1]
+    assert _common_refinement(['44+1', '39+2+2+1+1', '38+3+4'], 45) == [38, 1, 2, 2, 1, 1]
 
 
 def test_folds_cover_everything_once_and_streams_introduce_labels_in_turn():
@@ -32,10 +28,10 @@ def test_folds_cover_everything_once_and_streams_introduce_labels_in_turn():
         assert not stream[:starts[1], 3].any() and stream[starts[1], 3]
 
 
-def test_mixed_order_keeps_earlier_labels_in_the_stream():
+def test_introduction_order_keeps_earlier_labels_in_the_stream():
     data = make_data(400)
     for start, low in ((None, 1 / 3), (0.75, 0.75)):
-        stream = data.Y[mixed_order(data.Y, [2, 1, 1], 1, start)]
+        stream = data.Y[introduction_order(data.Y, [2, 1, 1], 1, start)]
         first, second = group_starts(stream, [2, 1, 1])
         # Samples of the first group thin out towards the end, so the position is a little less.
         assert 0.7 * low < first / 400 < second / 400

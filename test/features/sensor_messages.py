@@ -76,10 +76,3 @@ def cloud(data, fields, width, point_step, height=1, row_step=None, bigendian=Fa
         is_bigendian=bigendian, point_step=point_step,
         row_step=width * point_step if row_step is None else row_step,
         data=np.frombuffer(bytes(data), np.uint8), is_dense=False)
-
-
-def xyz_cloud(points, stamp=0):
-    """Return the usual cloud of three floats a point."""
-    points = np.asarray(points, '<f4')
-    return cloud(points.tobytes(), [('x', 0, 7, 1), ('y', 4, 7, 1), ('z', 8, 7, 1)],
-                 width=len(points), point_step=12, stamp=stamp)

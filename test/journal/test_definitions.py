@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from proemlc_ros.bags.message_types import definition_and_hash
-from proemlc_ros.journal.definitions import entry_definition
 from proemlc_ros.journal.entries import ENTRY_TYPES
+from proemlc_ros.journal.metadata import entry_definition
 
 WITHOUT_ROSBAGS = """
 import sys

@@ -156,7 +156,7 @@ def test_what_a_deep_cut_leaves_is_recovered(tmp_path, width):
     journal.close()
     path = tmp_path / 'journal/journal_0.db3'
     file = SqliteFile(path)
-    content = file.size()
+    content = file.size
     file.close()
     os.truncate(path, content - content // 4 - 77)
     again = open_journal(tmp_path / 'journal')

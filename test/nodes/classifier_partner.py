@@ -20,32 +20,18 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
-from proemlc_ros.srv import (
-    Annotate,
-    ChangeSamples,
-    LoadModel,
-    MergeLabels,
-    Predict,
-    RemoveLabel,
-    RenameLabel,
-    SaveModel,
-    UndoChange,
-)
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from ros_process import DEADLINE
-from std_srvs.srv import Trigger
+
+from proemlc_ros.nodes.ros_messages import SERVICES as CLASSIFIER_SERVICES
 
 WIDTH = 8
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SERVICES = {
-    'annotate': Annotate, 'undo': Trigger, 'reset': Trigger, 'renew': Trigger,
-    'rename_label': RenameLabel, 'remove_label': RemoveLabel, 'save_model': SaveModel,
-    'load_model': LoadModel, 'change_samples': ChangeSamples, 'merge_labels': MergeLabels,
-    'undo_change': UndoChange, 'redo_change': UndoChange,
-    'predict': Predict, 'change_state': ChangeState, 'get_state': GetState,
+    **CLASSIFIER_SERVICES, 'change_state': ChangeState, 'get_state': GetState,
     'set_parameters': SetParameters, 'get_parameters': GetParameters,
     'describe_parameters': DescribeParameters,
 }

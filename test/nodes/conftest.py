@@ -59,15 +59,6 @@ def feature_node(start_process, tmp_path):
     return start
 
 
-@pytest.fixture(scope='module')
-def browser():
-    """Return a headless Chromium, or skip."""
-    from dashboard_stand import chromium
-
-    with chromium() as running:
-        yield running
-
-
 @pytest.fixture
 def stand(start_process, ros, tmp_path):
     """Return classifier and eyes as processes, and a listener; see dashboard_stand.Stand."""

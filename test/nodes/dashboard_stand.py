@@ -1,17 +1,11 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the page need: a browser, and classifier, camera and dashboard as processes."""
+"""What tests of the page need: classifier, camera and dashboard as processes, and a listener."""
 
-import contextlib
-import json
-import os
-import re
-import shutil
 import threading
 import time
 from pathlib import Path
 
-import pytest
 import rclpy
 from proemlc_ros.msg import FeatureVector, LabelAnnotation, LabelSet
 from rclpy.executors import SingleThreadedExecutor
@@ -22,35 +16,8 @@ from std_msgs.msg import String
 
 from proemlc_ros.conversions import annotation_of, stamped_vector_of
 
-FLAGS = ('--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
-         # A name as other machines would use it, for this one.
-         '--host-resolver-rules=MAP robot.test 127.0.0.1')
 PLAYER = Path(__file__).parent / 'scene_player.py'
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# What the page says where nothing new has come for a while, and it teaches nothing for that.
-REFUSED = '^Not taught: (what is shown|nothing new)|does not answer; nothing was sent'
-
-
-def find_chromium():
-    """Return the path of Chromium, or skip the test."""
-    pytest.importorskip('playwright', reason='needs playwright (pip install playwright)')
-    names = (os.environ.get('CHROMIUM', ''), 'chromium', 'chromium-browser', 'google-chrome')
-    found = next(filter(None, (shutil.which(name) for name in names if name)), None)
-    return found or pytest.skip('needs Chromium (apt-get install chromium)')
-
-
-@contextlib.contextmanager
-def chromium():
-    """Open a headless Chromium with an empty profile."""
-    path = find_chromium()
-    from playwright.sync_api import sync_playwright
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        try:
-            yield browser
-        finally:
-            browser.close()
 
 
 class Listener:
@@ -94,7 +61,8 @@ class Listener:
 
     def _on_features(self, message):
         vector = stamped_vector_of(message)
-        self._scenes[message.header.frame_id] = vector.stamp
+        # The first one: a question may be about it, and about none that follows.
+        self._scenes.setdefault(message.header.frame_id, vector.stamp)
         self.vectors[vector.stamp] = vector
 
     def newest(self):
@@ -102,7 +70,7 @@ class Listener:
         return max(self.vectors)
 
     def show(self, scene):
-        """Put things on the table and return a stamp at which they were seen."""
+        """Put things on the table and return the stamp at which they were first seen."""
         wait_until(lambda: self._scene.get_subscription_count(), 'the scene player')
         self._scenes.pop(scene, None)
         self._scene.publish(String(data=scene))
@@ -159,113 +127,3 @@ class Stand:
         address = process.wait_for(r'Dashboard: (http\S+)', timeout=DEADLINE)[1]
         self.listener.wait_connected()
         return process, address
-
-
-class Page:
-    """A browser's page, with what went wrong in it."""
-
-    def __init__(self, browser, address, **options):
-        self.context = browser.new_context(**{'viewport': {'width': 1440, 'height': 900},
-                                              **options})
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(1000 * DEADLINE)
-        self.errors = []
-        self.page.on('pageerror', lambda error: self.errors.append(f'error: {error}'))
-        self.page.on('dialog', lambda dialog: (
-            self.errors.append(f'dialog: {dialog.message}'), dialog.dismiss()))
-        self.page.on('console', self._on_console)
-        self.page.goto(address)
-
-    def _on_console(self, message):
-        if message.type in ('error', 'warning'):
-            self.errors.append(f'{message.type}: {message.text}')
-
-    def ready(self):
-        """Wait until predictions and pictures come in.
-
-        The player announces its vectors before its pictures: the dashboard receives both then.
-        """
-        self.expect('#connection', '^connected')
-        self.wait_stamp(1)
-        self.page.wait_for_selector('#camera[data-picture=yes]')
-        return self
-
-    def expect(self, selector, text):
-        """Wait until an element shows a text (a regular expression)."""
-        from playwright.sync_api import expect
-        expect(self.page.locator(selector)).to_have_text(
-            re.compile(text), timeout=1000 * DEADLINE)
-
-    def wait_stamp(self, stamp):
-        """Wait until the page shows a prediction that is not older than a stamp."""
-        self.page.wait_for_function(
-            "stamp => BigInt(document.getElementById('camera').dataset.stamp || 0) >= stamp",
-            arg=stamp)
-
-    @contextlib.contextmanager
-    def message(self, text):
-        """Do something, and wait for the message about it; one from before does not count."""
-        self.page.evaluate("document.getElementById('message').textContent = ''")
-        yield
-        self.expect('#message', text)
-
-    def press(self, text, act):
-        """Do something live, and wait for the message about it.
-
-        The page teaches nothing old: where the stream paused just then, it is done again.
-        """
-        while True:
-            self.page.wait_for_selector('#camera:not([data-mode=stale])')
-            with self.message(f'{text}|{REFUSED}'):
-                act()
-            if not re.search(REFUSED, self.page.text_content('#message')):
-                return
-
-    def resize(self, width, height):
-        """Give the window another size, and wait until the page is drawn for it."""
-        self.page.set_viewport_size({'width': width, 'height': height})
-        self.page.wait_for_function('width => innerWidth === width', arg=width)
-        self.page.evaluate('() => new Promise((done) => requestAnimationFrame('
-                           '() => requestAnimationFrame(() => done())))')
-
-    def names(self):
-        """Return the labels in the list, in order."""
-        return self.page.locator('#label-list .name').evaluate_all(
-            'names => names.map(name => name.title)')
-
-    def expect_names(self, *names):
-        """Wait until the list shows these labels."""
-        self.page.wait_for_function(
-            """wanted => JSON.stringify(wanted) === JSON.stringify(
-              [...document.querySelectorAll('#label-list .name')].map(name => name.title))""",
-            arg=list(names))
-
-    def row(self, name):
-        """Return the button of a label."""
-        return self.page.locator(f'#label-list .name[title={quoted(name)}]').locator('xpath=..')
-
-    def type_label(self, name):
-        """Type the name of a new label and press Enter."""
-        self.page.fill('#new-label', name)
-        self.page.press('#new-label', 'Enter')
-
-    def teach(self, name):
-        """Type a label, and wait until it is learnt, in the list, and the page live again."""
-        self.press(f'^Learnt: {re.escape(name)}', lambda: self.type_label(name))
-        # The list comes by another way than the message.
-        self.row(name).wait_for(state='attached')
-
-    def close(self):
-        self.context.close()
-
-
-def quoted(name):
-    return '"' + name.replace('\\', '\\\\').replace('"', '\\"') + '"'
-
-
-def check_with_axe(page, where):
-    """Fail on serious violations; the page has axe's script already."""
-    found = page.page.evaluate('axe.run()')['violations']
-    serious = [(one['id'], [node['html'][:160] for node in one['nodes']]) for one in found
-               if one['impact'] in ('serious', 'critical')]
-    assert serious == [], f'{where}: {json.dumps(serious, indent=1)}'

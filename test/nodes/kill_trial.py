@@ -12,14 +12,11 @@ was taught the same without interruption.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import sqlite3
 import sys
 import tempfile
 import time
 from array import array
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kill_harness import NodeLives
+from kill_harness import DAMAGES, NodeLives
 
 WIDTH = 12
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
@@ -122,59 +119,6 @@ def check(folder: Path, trial: KilledNode) -> str:
     assert error <= 1e-9, f'scores differ by {error}'
     return (f'{len(trial.acknowledged)} acknowledged of {trial.sent} sent, {len(learnt)} learnt, '
             f'none lost, none twice, scores differ by {error:.1e}')
-
-
-def newest_file(folder: Path) -> Path:
-    return max((folder / 'journal').glob('*.db3'), key=lambda file: file.stat().st_mtime)
-
-
-def cut_journal(folder: Path, dice: random.Random) -> None:
-    """Take the last bytes of the journal, as cheap flash does on power failure."""
-    path = newest_file(folder)
-    os.truncate(path, path.stat().st_size - dice.randint(1, 8000))
-
-
-def hurt_snapshot(folder: Path, dice: random.Random) -> None:
-    """Cut the newest snapshot or flip a bit in it; the older one and the journal are left."""
-    path = folder / 'snapshot.npz'
-    if not path.exists():
-        return
-    data = bytearray(path.read_bytes())
-    if dice.random() < 0.5:
-        del data[dice.randrange(len(data)):]
-    else:
-        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
-    path.write_bytes(data)
-
-
-def hurt_records(folder: Path, dice: random.Random) -> None:
-    """Flip bits in the records of some entries, which the chain proves all the same."""
-    path = newest_file(folder)
-    with closing(sqlite3.connect(path)) as database, database:
-        numbers = [number for number, in database.execute('SELECT id FROM proemlc_entries')][:-1]
-        for number in dice.sample(numbers, min(len(numbers), 2)):
-            database.execute('UPDATE proemlc_entries SET digest = zeroblob(16) WHERE id = ?',
-                             (number,))
-
-
-def add_stale_logs(folder: Path, dice: random.Random) -> None:
-    """Leave logs that belong to an older state of the journal, and half a temporary file."""
-    path = newest_file(folder)
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute('PRAGMA cache_size = 1')
-        database.execute('BEGIN IMMEDIATE')
-        database.executemany('INSERT INTO messages VALUES (?, 1, 1, zeroblob(9000))',
-                             [(number,) for number in range(10**6, 10**6 + 20)])
-        log = path.with_name(f'{path.name}-journal').read_bytes()
-    with closing(sqlite3.connect(path)) as database:
-        for version in (1, 2):
-            database.execute(f'PRAGMA user_version = {version}')
-            database.commit()
-    path.with_name(f'{path.name}-journal').write_bytes(log)
-    (folder / '.snapshot.npz.1.tmp').write_bytes(bytes(dice.randrange(5000)))
-
-
-DAMAGES = (cut_journal, hurt_snapshot, lambda folder, dice: None, hurt_records, add_stale_logs)
 
 
 def run(kills: int, folder: Path, context: object, seed: int = 1) -> str:

@@ -17,6 +17,11 @@ from rosgraph_msgs.msg import Clock
 pytestmark = pytest.mark.slow
 
 
+def test_a_clock_that_nobody_publishes_is_warned_of(classifier):
+    node, _ = classifier('use_sim_time:=true')
+    node.wait_for('use_sim_time is true, but nobody publishes /clock')
+
+
 def test_a_clock_that_jumps_back_clears_the_buffer(classifier):
     node, partner = classifier('query_rate:=0.0')
     for _ in range(2):

@@ -48,6 +48,18 @@ def test_features_become_predictions_and_labels_are_latched(classifier, ros):
     assert len(newest.thresholds) == 2
 
 
+def test_labels_tell_how_good_the_model_is_when_teaching_rests(classifier):
+    _, partner = classifier()
+    for number in range(4):
+        for name, place in (('cup', 0.0), ('bowl', 30.0)):
+            values = array('f', [place + 0.1 * number, place, -0.2 * number])
+            assert partner.annotate(labels=[name], features=values).success
+    newest = partner.spin_until(
+        lambda: [said for said in partner.heard['labels'] if said.judged == 8])[-1]
+    assert list(newest.judged_counts) == [4, 4]
+    assert (newest.right, list(newest.recalls)) == (1.0, [1.0, 1.0])
+
+
 def test_annotations_find_their_moment(classifier):
     node, partner = classifier('match_tolerance:=0.05', 'hold_time:=3600.0')
     for number in range(1, 6):
@@ -75,7 +87,11 @@ def test_annotations_find_their_moment(classifier):
 
 
 def test_queries_ask_once_about_what_is_new(classifier):
-    _, partner = classifier('query_rate:=100.0', 'query_novelty:=0.2')
+    _, partner = classifier('query_rate:=100.0', 'query_novelty:=0.1')
+    partner.predict(0.5, values_of(50))
+    partner.spin_for(0.3)
+    assert not partner.heard['queries']  # Before the first label.
+    assert partner.annotate(labels=['cup'], features=values_of(50)).success
     partner.predict(1.0, values_of(1))
     query = partner.spin_until(lambda: partner.heard['queries'])[0]
     assert query.reason == query.NOVEL and seconds_of(query.header) == 1.0

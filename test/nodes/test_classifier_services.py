@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,9 @@ pytest.importorskip('rclpy')
 pytest.importorskip('proemlc_ros.msg')
 
 from classifier_partner import values_of, vector
+
+from proemlc_ros.errors import SampleError, UnknownLabelError
+from proemlc_ros.nodes.classifier_services import reason
 
 
 def test_services_undo_rename_remove_reset_predict(classifier):
@@ -75,3 +81,24 @@ def test_bad_model_files_leave_the_model_alone(classifier, tmp_path):
         assert not partner.call('save_model', file_name=name).success
     assert partner.call('predict', features=vector(values_of(50))).prediction.scores == expected
     assert int(partner.diagnostics()['Rejected']) >= 10
+
+
+def test_a_full_disk_is_named_with_the_file_and_the_remedy():
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/robot/model/journal')
+    assert reason(error) == ('cannot write /robot/model/journal: No space left on device; check '
+                             'the disk for space and the folder for write permission')
+
+
+def test_a_missing_file_is_not_said_to_be_unwritable():
+    error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), 'new.yaml')
+    assert reason(error) == 'new.yaml: there is no such file'
+
+
+def test_errors_of_the_package_speak_for_themselves():
+    assert reason(SampleError('sample 4 is gone')) == 'sample 4 is gone'
+    assert reason(UnknownLabelError("there is no label 'cup'")) == "there is no label 'cup'"
+
+
+def test_a_fault_of_ours_is_called_so():
+    assert reason(ZeroDivisionError('division')) == (
+        "internal error: ZeroDivisionError('division')")

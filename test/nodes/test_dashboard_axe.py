@@ -5,7 +5,8 @@
 import json
 
 import pytest
-from dashboard_stand import DEADLINE, LATCHED, Page, wait_until
+from browser import Page
+from dashboard_stand import DEADLINE, LATCHED, wait_until
 from proemlc_ros.msg import SourceState
 from proemlc_ros.srv import Annotate
 
@@ -17,17 +18,17 @@ def address(stand):
     """Return the address of a page that has controls of a recording and of a simulated camera."""
     node = stand.listener.node
     node.create_publisher(SourceState, 'source/state', LATCHED).publish(SourceState(
-        kind='images', name='cup.jpg', position=3, count=10, playing=True,
+        kind='images', name='cup/1.jpg', position=3, count=10, playing=True,
         things=['cup', 'plant'], shown=['cup']))
-    return stand.start_dashboard()[1]
+    return stand.start_dashboard(f'model_directory:={stand.models}')[1]
 
 
 def test_no_violation_of_accessibility(browser, address, stand, axe):
     teach_without_picture(stand)
-    for scheme, width in (('light', 1366), ('dark', 1366), ('light', 390), ('dark', 390)):
-        page = Page(browser, address, color_scheme=scheme,
+    for width in (1366, 390):
+        page = Page(browser, address, color_scheme='light',
                     viewport={'width': width, 'height': 844}, bypass_csp=True).ready()
-        page.where = f'{scheme} {width}'
+        page.where = str(width)
         look_at_all_parts(page, axe)
         page.close()
 
@@ -46,14 +47,24 @@ def teach_without_picture(stand):
     assert future.result().success, future.result().message
 
 
+# Again where what the classifier says comes behind it.
+CONFUSED = """async () => {
+  const { change, state } = await import('./state.js');
+  state.progress.confusions = [{ label: 'cup', other: 'bowl', count: 2, pictures: [1, 2] }];
+  state.progress.truth = 'Would be right on 8 of 10 pictures like those taught.';
+  change('progress');
+  return Boolean(document.querySelector('#confusions button'));
+}"""
+
+
 def look_at_all_parts(page, axe):
     page.page.add_script_tag(path=axe)
     page.page.locator('#source-scrub').wait_for()
     page.teach('cup')
     page.expect('#history-list', "taught 'cup'")
     page.page.click('#diagnostics-title')
-    # Questions are there at first; later the model may be sure of everything.
-    page.page.locator('#queries li, #query-empty:not([hidden])').first.wait_for()
+    page.page.wait_for_function(CONFUSED, polling=100)
+    assert page.page.locator('#source-folder').is_visible()
     check(page, 'live')
     page.page.click('#hold')
     page.page.locator('.label-row').first.click()
@@ -92,6 +103,11 @@ def gallery(page):
 
 
 def check(page, where):
-    found = [(one['id'], one['impact'], [node['html'][:160] for node in one['nodes']])
-             for one in page.page.evaluate('axe.run()')['violations']]
-    assert found == [], f'{page.where}, {where}: {json.dumps(found, indent=1)}'
+    """Check all rules in light colours; of the dark ones only the contrast can differ."""
+    for scheme, options in (('light', {}), ('dark', {'runOnly': ['color-contrast']})):
+        page.page.emulate_media(color_scheme=scheme)
+        report = page.page.evaluate('options => axe.run(options)',
+                                    {'resultTypes': ['violations'], **options})
+        found = [(one['id'], one['impact'], [node['html'][:160] for node in one['nodes']])
+                 for one in report['violations']]
+        assert found == [], f'{scheme} {page.where}, {where}: {json.dumps(found, indent=1)}'

@@ -6,7 +6,7 @@ import signal
 import socket
 
 import pytest
-from dashboard_stand import Page
+from browser import Page
 
 pytestmark = pytest.mark.slow
 

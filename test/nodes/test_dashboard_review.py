@@ -3,7 +3,8 @@
 """The gallery and the history in a real browser, with the real nodes over DDS."""
 
 import pytest
-from dashboard_stand import Page, wait_until
+from browser import Page
+from dashboard_stand import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +62,7 @@ def an_earlier_list_takes_nothing_back(ada, bob, stand):
     bob.press('Learnt: bowl', lambda: bob.row('bowl').click())
     stand.listener.wait_learnt(6)
     answer = ada.page.evaluate(ASK_UNDO, said)
-    assert not answer['done'] and 'something else was done meanwhile' in answer['message']
+    assert not answer['done'] and 'the history has changed' in answer['message']
     ada.expect('#undo-next', r"taught 'bowl' \(Bob\)")
     with bob.message("took back: taught 'bowl'"):
         bob.page.keyboard.press('u')
@@ -117,6 +118,9 @@ def correct_in_the_gallery(page):
 def merge_labels(page):
     page.page.click('[aria-label="Rename or remove plate"]')
     page.page.fill('#merge-into', 'bowl')
+    page.page.click('#label-dialog button[value=merge]')
+    page.expect('#confirm-title', 'Merge “plate” into “bowl”')
+    page.expect('#confirm-text', '^1 sample of “plate” becomes “bowl”, which has 1')
     with page.message("merged 'plate' into 'bowl'"):
-        page.page.click('#label-dialog button[value=merge]')
+        page.page.click('#confirm-go')
     page.expect('#label-count', '^3$')

@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import rclpy
+from browser import Page
 from builtin_interfaces.msg import Time
-from dashboard_stand import DEADLINE, LATCHED, Page
+from dashboard_stand import DEADLINE, LATCHED
 from proemlc_ros.msg import LabelSet, Prediction
 from sensor_msgs.msg import CompressedImage
 from std_msgs.msg import Header
@@ -111,7 +112,7 @@ def test_page_survives_values_that_are_not_finite_and_damaged_pictures(
         names=['cup'], counts=[3], thresholds=[math.nan], samples=3, version=1))
     page = Page(browser, address)
 
-    def shown(stamp, score, novelty):
+    def shown(stamp, score, novelty, unknown=False):
         """Publish until the page shows it: best effort may lose some."""
         header = Header(stamp=Time(sec=stamp))
         deadline = time.monotonic() + DEADLINE
@@ -119,8 +120,9 @@ def test_page_survives_values_that_are_not_finite_and_damaged_pictures(
             assert time.monotonic() < deadline, f'{stamp} was not shown: {page.errors}'
             pictures.publish(CompressedImage(
                 header=header, format='jpeg', data=b'\xff\xd8 no picture \xff\xd9'))
-            predictions.publish(Prediction(header=header, labels=['cup'], scores=[score],
-                                           novelty=novelty, label_set_version=1))
+            predictions.publish(Prediction(
+                header=header, labels=[] if unknown else ['cup'], scores=[score],
+                novelty=novelty, label_set_version=1, unknown=unknown))
             page.page.wait_for_timeout(50)
 
     shown(5, 0.75, 0.5)
@@ -128,9 +130,13 @@ def test_page_survives_values_that_are_not_finite_and_damaged_pictures(
     for stamp, value in ((6, math.nan), (7, math.inf), (8, -math.inf)):
         shown(stamp, value, value)
         page.expect('#novelty', '–')
-    shown(9, 0.25, 0.5)
+    shown(9, 0.25, 0.9)
     page.expect('#label-list .facts', '6[23] %')
     page.expect('#novelty', 'partly new')
+    shown(10, 0.25, 0.99, unknown=True)
+    page.expect('#sees', 'I don’t know')
+    page.expect('#sees .none', 'cup\\?')
+    page.expect('#novelty', 'new to it')
     assert page.errors == []
     node.destroy_node()
     assert dashboard.stop(signal.SIGINT, DEADLINE) == 0

@@ -19,8 +19,8 @@ THINGS = 4.0 * RANDOM.normal(size=(12, 40))
 
 
 def test_one_sample_of_each_label_is_enough(classifier):
-    _, partner = classifier('hidden_size:=500', 'activation:=laplacian', 'scaling:=standard',
-                            'ridge:=0.03')  # the node's own defaults
+    _, partner = classifier('hidden_size:=500', 'activation:=laplacian', 'scaling:=asinh',
+                            'ridge:=0.1')  # the node's own defaults
     stamps = iter(range(1, 1000))
 
     def look(thing):

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arguments of the launch files: checked before anything starts, and for every node."""
 
+from pathlib import Path
+
 import pytest
 
 from proemlc_ros.errors import ParameterError
 from proemlc_ros.nodes.launch_arguments import (
+    _sections_of,
     check_arguments,
     files_for,
     parse_remappings,
     rules_for,
-    sections_of,
 )
 
 NODES = ('proemlc', 'features', 'dashboard')
@@ -69,7 +71,7 @@ def test_one_file_for_all_nodes(tmp_path):
     for_all.write_text('/**/proemlc: {ros__parameters: {seed: 3}}\n'
                        'robot:\n  dashboard: {ros__parameters: {port: 1}}\n')
     own.write_text('/**: {ros__parameters: {seed: 3}}\n')
-    assert sections_of(for_all) == {'proemlc', 'dashboard'} and sections_of(own) == {'**'}
+    assert _sections_of(for_all) == {'proemlc', 'dashboard'} and _sections_of(own) == {'**'}
 
     def files(node, params, features=''):
         return files_for(node, node, str(params), features, 'default')
@@ -79,3 +81,13 @@ def test_one_file_for_all_nodes(tmp_path):
     assert files('features', for_all, 'given') == [str(for_all), 'given']
     for_all.write_text('/**/features: {ros__parameters: {sensors: [a]}}\n')
     assert files('features', for_all) == [str(for_all)]
+
+
+def test_what_starts_the_launch_file_ends_and_restarts_it():
+    root = Path(__file__).parents[2]
+    unit = (root / 'systemd/proemlc.service').read_text()
+    # launch of Jazzy ends with code 0 when a node has died.
+    assert '\nRestart=always\n' in unit and '\nKillSignal=SIGINT\n' in unit
+    image = (root / 'docker/Dockerfile').read_text()
+    assert '\nSTOPSIGNAL SIGINT\n' in image and 'vision-msgs' in image
+    assert '-v proemlc:/root/.ros ' in image  # networks are beside the models

@@ -132,12 +132,18 @@ def test_nothing_starts_with_arguments_that_cannot_be_used(argument, text, ros_d
     assert text in seen and 'process started' not in seen
 
 
+def test_a_page_that_would_be_open_to_strangers_is_a_failure(ros_domain_id, tmp_path):
+    code, seen = launched('address:=0.0.0.0', f'model_directory:={tmp_path / "model"}')
+    assert code == 1 and 'dashboard_node' in seen, seen
+
+
 def test_all_end_when_one_fails(ros_domain_id, tmp_path):
     """The feature node finds no extractor of that name; the others would run on for nothing."""
     features = tmp_path / 'features.yaml'
     features.write_text('/**: {ros__parameters: {sensors: [a], a: {topic: x, extractor: none}}}\n')
-    _, seen = launched(f'features_file:={features}', 'port:=0',
-                       f'model_directory:={tmp_path / "model"}')
+    code, seen = launched(f'features_file:={features}', 'port:=0',
+                          f'model_directory:={tmp_path / "model"}')
+    assert code == 1, seen
     assert seen.count('process started') == 3
     # All of them, though one may not have got as far as to end cleanly.
     assert seen.count('process has finished cleanly') + seen.count('process has died') == 3, seen

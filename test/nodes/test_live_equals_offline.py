@@ -14,6 +14,7 @@ rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 from proemlc_ros.msg import LabelAnnotation, LabelSet, Prediction
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from ros_process import DEADLINE
 from rosbags.highlevel import AnyReader
 
 from proemlc_ros.bags.reader import BagReader
@@ -21,7 +22,7 @@ from proemlc_ros.bags.writer import make_bag
 from proemlc_ros.cli.main import main
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.metrics import JudgedLabels, PrequentialMetrics
-from proemlc_ros.evaluation.introduction import introduction_order, parse_pattern
+from proemlc_ros.evaluation.tables import introduction_order, parse_pattern
 from proemlc_ros.experiments.datasets import find_dataset
 from proemlc_ros.nodes.bag_player import BagPlayer
 from proemlc_ros.stamps import stamp_of
@@ -65,7 +66,7 @@ class Listener:
         stamp = recorded - recorded % period
         answers = self.predictions if topic.endswith('features') else self.learnt
         with self._changed:
-            assert self._changed.wait_for(lambda: stamp in answers, timeout=60), (topic, stamp)
+            assert self._changed.wait_for(lambda: stamp in answers, DEADLINE), (topic, stamp)
 
 
 def play_to_node(bag_path, ros, start_process, folder):

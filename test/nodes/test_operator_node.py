@@ -3,15 +3,27 @@
 """What operators make of the classifier's messages and diagnostics."""
 
 import asyncio
+from array import array
 
 import pytest
 
 pytest.importorskip('rclpy')
+pytest.importorskip('aiohttp')
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from proemlc_ros.msg import LabelSet, ModelEvent
+from proemlc_ros.msg import (
+    FeatureVector,
+    LabelAnnotation,
+    LabelQuery,
+    LabelSet,
+    ModelEvent,
+    Prediction,
+    SourceState,
+)
+from rclpy.parameter import Parameter
 
-from proemlc_ros.nodes.operator.operator_node import OperatorNode, health_of, loss_of
+from proemlc_ros.nodes.dashboard_node import DashboardNode
+from proemlc_ros.nodes.operator.operator_node import OperatorNode, _health_of, _loss_of
 
 
 def status(**values) -> DiagnosticStatus:
@@ -21,7 +33,7 @@ def status(**values) -> DiagnosticStatus:
 
 
 def test_health_has_level_message_and_values():
-    health = health_of(status(Labels='3', Samples_learnt='12'))
+    health = _health_of(status(Labels='3', Samples_learnt='12'))
     assert (health.level, health.message) == (1, '3 messages rejected')
     assert health.values == (('Labels', '3'), ('Samples learnt', '12'))
 
@@ -29,11 +41,11 @@ def test_health_has_level_message_and_values():
 @pytest.mark.parametrize('text, loss', [
     ('0.1250', 0.125), ('none yet', None), ('nan', None), ('inf', None), ('', None)])
 def test_the_loss_is_a_number_or_not_there_yet(text, loss):
-    assert loss_of(status(Rolling_Hamming_loss=text)) == loss
+    assert _loss_of(status(Rolling_Hamming_loss=text)) == loss
 
 
 def test_without_that_value_there_is_no_loss():
-    assert loss_of(status(Labels='3')) is None
+    assert _loss_of(status(Labels='3')) is None
 
 
 @pytest.fixture
@@ -63,3 +75,54 @@ def test_message_that_contradicts_itself_is_dropped_and_the_next_one_counts(
     assert node.posted == []
     take(good)
     assert len(node.posted) == 1
+
+
+HIDDEN = ['a\x1b[2J', 'a\n[FATAL] [proemlc]: gone', '\u202eb']
+OWN = {'/features': FeatureVector, '/predictions': Prediction, '/labels': LabelSet,
+       '/queries': LabelQuery, '/learnt': LabelAnnotation, '/events': ModelEvent}
+# Names of labels, which models of earlier versions may have with hidden characters.
+NAMES = {'labels', 'absent', 'names', 'candidates', 'label', 'new_label'}
+
+
+def beyond(kind):
+    """Yield messages of a type, each with one field beyond the bounds."""
+    for name, type_name in kind.get_fields_and_field_types().items():
+        if 'string' in type_name:
+            many = type_name.startswith('sequence')
+            for text in ('x' * 10**6, *(() if name in NAMES else HIDDEN)):
+                yield name, kind(**{name: [text] if many else text})
+            if many:
+                yield name, kind(**{name: ['x'] * 100_001})
+        elif type_name == 'sequence<float>':
+            yield name, kind(**{name: array('f', bytes(4 * (10**7 + 1)))})
+        elif type_name == 'sequence<uint64>':
+            yield name, kind(**{name: array('Q', bytes(8 * (10**7 + 1)))})
+        elif '/' in type_name and type_name != 'builtin_interfaces/Time':
+            inner = type(getattr(kind(), name))
+            yield from ((f'{name}.{field}', kind(**{name: message}))
+                        for field, message in beyond(inner))
+
+
+@pytest.mark.parametrize('topic', OWN)
+def test_every_field_of_every_topic_has_bounds(node, topic):
+    take, sent = callback_of(node, topic), 0
+    for field, message in beyond(OWN[topic]):
+        take(message)
+        sent += 1
+        assert node.posted == [], field
+    assert sent >= 4
+
+
+def test_the_source_of_the_pictures_has_bounds(ros):
+    async def make():
+        return DashboardNode(context=ros, parameter_overrides=[
+            Parameter('state_file', value='none'), Parameter('port', value=0)])
+    node = asyncio.run(make())
+    node.post = lambda function, *arguments: posted.append(arguments)
+    posted, take = [], callback_of(node, 'source/state')
+    for _, message in beyond(SourceState):
+        take(message)
+    assert posted == []
+    take(SourceState(kind='folder', things=['cup']))
+    assert len(posted) == 1
+    node.destroy_node()

@@ -20,9 +20,10 @@ from proemlc_ros.srv import Annotate
 from rclpy.executors import SingleThreadedExecutor
 
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
-from proemlc_ros.nodes.classifier.deferred import DeferredResponse, allow_deferred
-from proemlc_ros.nodes.operator import classifier_client
-from proemlc_ros.nodes.operator.services import OperatorServices
+from proemlc_ros.nodes.classifier_services import DeferredResponse, _allow_deferred
+from proemlc_ros.nodes.operator import services as operator_services
+from proemlc_ros.nodes.operator.services import ClassifierClient
+from proemlc_ros.operator.actions import Actions
 from proemlc_ros.operator.classifier_view import Connection
 from proemlc_ros.records import WHOLE, Annotation, Region
 
@@ -34,7 +35,7 @@ class SilentClassifier:
         self.requests = []
         self.first_answer = first_answer
         self._view = view
-        allow_deferred(node.create_service(Annotate, '/proemlc/annotate', self._annotate))
+        _allow_deferred(node.create_service(Annotate, '/proemlc/annotate', self._annotate))
 
     def _annotate(self, request, response):
         self.requests.append(request)
@@ -74,8 +75,9 @@ class View(SimpleNamespace):
 def services(node):
     view = View(learnt=[])
     view.on_learnt = lambda annotation, published: view.learnt.append(annotation)
-    services = OperatorServices(node, '/proemlc', view)
-    services.view = view
+    client = ClassifierClient(node, '/proemlc', view)
+    services = Actions(client, view)
+    services.view, services.client = view, client
     return services
 
 
@@ -92,9 +94,15 @@ def test_an_annotation_without_an_answer_is_sent_again_with_the_same_id(node, se
     assert len(services.view.learnt) == 1
 
 
+def test_answers_to_other_clients_do_not_push_ours_out(node, services):
+    """Every client receives the answers to all, so the queue must hold more than a few."""
+    assert all(client.qos_profile.depth >= 1000 for client in node.clients
+               if client.srv_name.startswith('/proemlc/'))
+
+
 def test_an_annotation_is_sent_twice_at_most(node, services, monkeypatch):
     # Nor is a classifier waited for without end that is there but does not answer.
-    monkeypatch.setattr(classifier_client, 'TIMEOUT', 0.5)
+    monkeypatch.setattr(operator_services, 'TIMEOUT', 0.5)
     classifier = SilentClassifier(node, SimpleNamespace(losses=0), first_answer=9)
     with pytest.raises(NoAnswerError):
         annotate(services)
@@ -110,7 +118,7 @@ def test_each_annotation_has_an_id_of_its_own(node, services):
 
 
 def test_a_box_waits_for_the_feature_node(node, services, ros):
-    services.enable_drawing(node, 'features/regions')
+    services.client.enable_drawing('features/regions')
     found = []
 
     async def draw_before_anybody_listens():
@@ -124,8 +132,8 @@ def test_a_box_waits_for_the_feature_node(node, services, ros):
 
 
 def test_a_box_that_nobody_takes_is_said_to_be_lost(node, services, monkeypatch):
-    monkeypatch.setattr(classifier_client, 'RETURN_TIMEOUT', 0.0)
-    services.enable_drawing(node, 'features/regions')
+    monkeypatch.setattr(operator_services, 'RETURN_TIMEOUT', 0.0)
+    services.client.enable_drawing('features/regions')
     with pytest.raises(ClassifierUnavailableError, match=r'no feature node .*/features/regions'):
         asyncio.run(services.draw(5, Region('', 10.0, 20.0, 4.0, 6.0)))
     asyncio.run(services.draw(5, WHOLE))  # it may come later, and nobody waits for an answer

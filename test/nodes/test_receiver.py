@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros_process import DEADLINE
 from std_msgs.msg import UInt8MultiArray
 
-from proemlc_ros.nodes.classifier.receiver import Receiver
+from proemlc_ros.nodes.subscriptions import Receiver
 
 # Large messages at once, numbered, until told to stop: with best effort, some of them are lost
 # between two processes.

@@ -11,9 +11,9 @@ pytest.importorskip('rclpy')
 
 # Each takes a good part of the start of a bare node.
 LATER = {'scipy.linalg', 'scipy.spatial', 'scipy.sparse', 'cv2', 'rosbags', 'statistics',
-         'matplotlib', 'sklearn', 'aiohttp', 'sensor_msgs.msg', 'asyncio', 'difflib', 'secrets',
+         'sklearn', 'aiohttp', 'sensor_msgs.msg', 'asyncio', 'difflib', 'secrets',
          'subprocess', 'numpy.polynomial', 'proemlc_ros.core.selection',
-         'proemlc_ros.core.fleet.sums', 'proemlc_ros.classifier.renewal_task',
+         'proemlc_ros.core.sums', 'proemlc_ros.classifier.renewal_task',
          'proemlc_ros.classifier.corrections.gallery'}
 
 

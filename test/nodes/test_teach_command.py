@@ -12,11 +12,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from dashboard_stand import Page, wait_until
+from browser import Page
+from dashboard_stand import wait_until
 
 from proemlc_ros.bags.reader import BagReader
 from proemlc_ros.conversions import annotation_of
-from proemlc_ros.demo.tabletop import draw_scene
+from proemlc_ros.demo.tabletop import _draw_scene
 from proemlc_ros.features.backbone.store import backbone_folder, default_backbone
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def write_pictures(folder):
     for thing in THINGS:
         for number in range(EACH):
             rng = np.random.default_rng(number)
-            picture = draw_scene((thing,), rng)[..., ::-1]
+            picture = _draw_scene((thing,), rng)[..., ::-1]
             cv2.imwrite(str(folder / f'{THINGS.index(thing)}_{thing}_{number}.jpg'), picture)
     (folder / '0_broken.jpg').write_bytes(b'no picture')
 
@@ -83,25 +84,25 @@ def teach_pictures(start_process, tmp_path):
 def test_first_minute_from_a_folder(browser, teach_pictures, tmp_path, measured):
     teach = teach_pictures('--hand-made')
     page = open_page(browser, teach)
-    teach.wait_for(re.escape(str(tmp_path / 'taught' / 'model')), timeout=90)
+    teach.wait_for(re.escape(str(tmp_path / 'taught' / 'model')))
     teach_all(page, measured)
     predict_new_pictures(page, measured)
     pause_and_scrub(page)
     each_part_that_stops_is_named(page, teach)
     assert page.errors == []
     page.close()
-    assert teach.stop(signal.SIGINT, timeout=90) == 0
+    assert teach.stop(signal.SIGINT) == 0
     check_journal(tmp_path / 'taught' / 'model' / 'journal')
     again = teach_pictures('--hand-made')
     page = open_page(browser, again)
     page.expect('#label-count', '3')  # the same command goes on with what was taught
-    page.expect('#activity', 'taught plant')
+    page.expect('#activity', "taught 'plant'")
     page.expect('#history-list', "taught 'plant', [0-9]+ times")  # a burst is one step
     with page.message("took back: taught 'plant', [0-9]+ times"):
         page.page.keyboard.press('u')
     page.expect('#label-count', '2')
     page.close()
-    assert again.stop(signal.SIGTERM, timeout=90) == 0
+    assert again.stop(signal.SIGTERM) == 0
 
 
 @pytest.mark.skipif(default_backbone() is None, reason='needs a backbone (proemlc backbone)')
@@ -113,7 +114,7 @@ def test_first_minute_with_deep_features(browser, teach_pictures, measured):
     predict_new_pictures(page, measured)
     assert page.errors == []
     page.close()
-    assert teach.stop(signal.SIGINT, timeout=90) == 0
+    assert teach.stop(signal.SIGINT) == 0
 
 
 def teach_all(page, measured):
@@ -126,7 +127,7 @@ def teach_all(page, measured):
 def each_part_that_stops_is_named(page, teach):
     """Stop each node in turn; the page says which part it is, and that it is back."""
     for node, words in (('source_node', 'camera: no picture for'), ('feature_node', 'features: '),
-                        ('classifier_node', 'classifier|no sign of life|not running')):
+                        ('classifier_node', 'classifier|no sign of life|is gone')):
         process = child(teach.process.pid, node)
         os.kill(process, signal.SIGSTOP)
         page.expect('#connection', words)
@@ -143,8 +144,8 @@ def child(parent, module):
 
 def open_page(browser, teach):
     """Open the page once teach says that it is there."""
-    address = teach.wait_for(r'\APage: +(http\S+)', timeout=90)[1]
-    teach.wait_for('Ready: +open the page', timeout=90)
+    address = teach.wait_for(r'\APage: +(http\S+)')[1]
+    teach.wait_for('Ready: +open the page')
     page = Page(browser, address)
     page.page.wait_for_selector('#source:not([hidden])')
     return page.ready()
@@ -176,14 +177,15 @@ def teach_thing(page, number, thing):
 
 def predict_new_pictures(page, measured):
     """Most pictures that were not taught are named rightly, and every label among them."""
-    right = dict.fromkeys(THINGS, 0)
+    seen = {thing: [] for thing in THINGS}
     for number, thing in enumerate(THINGS):
         for place in NOT_TAUGHT:
             seek(page, number * EACH + place + 1)  # one broken picture comes first
             page.wait_stamp(time.time_ns())  # later ones are of this picture
-            right[thing] += page.page.inner_text('#sees').split() == [thing]
+            seen[thing].append(' '.join(page.page.inner_text('#sees').split()))
+    right = {thing: texts.count(thing) for thing, texts in seen.items()}
     measured(f'first minute: {right} of {len(NOT_TAUGHT)} new pictures each named rightly')
-    assert min(right.values()) >= 1 and sum(right.values()) >= 10, right
+    assert min(right.values()) >= 1 and sum(right.values()) >= 10, seen
 
 
 def pause_and_scrub(page):
@@ -210,6 +212,13 @@ SHOWS_THE_PLANT = """async () => {
 }"""
 
 
+def teach_often(page, name):
+    """Teach what is before the camera in several lights; colours alone do not see past one."""
+    for _ in range(4):
+        page.wait_stamp(time.time_ns() + 500_000_000)  # what is taught is the picture on the page
+        page.teach(name)
+
+
 def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_path):
     port = free_port()
     teach = start_process('proemlc', 'teach', '--port', port, '--hand-made', '--folder',
@@ -218,14 +227,13 @@ def test_simulated_camera_shows_what_is_asked_for(browser, start_process, tmp_pa
     assert page.names() == []  # nothing was taught beforehand
     things = page.page.locator('#source .things button')
     things.filter(has_text='cup').wait_for()
-    page.teach('cup')
+    teach_often(page, 'cup')
     things.filter(has_text='cup').click()
     things.filter(has_text='plant').click()
     pressed = page.page.locator('#source .things button[aria-pressed=true]')
     wait_until(lambda: pressed.all_inner_texts() == ['plant'], 'the plant alone')
     page.page.wait_for_function(SHOWS_THE_PLANT)  # the buttons say what was asked for
-    page.wait_stamp(time.time_ns())  # what is taught is the picture on the page
-    page.teach('plant')
+    teach_often(page, 'plant')
     page.expect('#sees', '^plant$')
     page.close()
-    assert teach.stop(signal.SIGINT, timeout=90) == 0
+    assert teach.stop(signal.SIGINT) == 0

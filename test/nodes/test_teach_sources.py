@@ -68,7 +68,7 @@ def end(process, number, least=3):
     """End the command by a signal; it must end what it started, and say that all went well."""
     children = children_of(process)
     assert len(children) >= least
-    assert process.stop(number, timeout=90) == 0
+    assert process.stop(number) == 0
     wait_until(lambda: not any(Path(f'/proc/{child}').exists() for child in children),
                'the nodes to end')
 
@@ -123,6 +123,24 @@ def test_pausing_and_moving_in_a_recording(teach, tmp_path, kind):
     assert not refused.success and "no command is named 'fly'" in refused.message
     partner.close()
     end(process, signal.SIGTERM if kind == 'video' else signal.SIGINT)
+
+
+def test_every_field_of_a_command_has_bounds(start_process, ros):
+    node = start_process('source_node')
+    partner = ClassifierPartner(ros)
+    control = Control(partner)
+    partner.spin_until(partner.clients['source/control'].service_is_ready, 90, 'the source')
+    for text in ('x' * 10**6, 'a\x1b[2J', 'a\n[FATAL] [source]: gone', '\u202e'):
+        for command, things in ((text, ()), ('show', [text]), ('show', ['cup', text])):
+            answer = control(command, things=things)
+            assert not answer.success and len(answer.message) < 500, (command, things)
+            assert answer.message.isprintable()
+    assert not control('show', things=['cup'] * 20_000).success
+    assert control('show', things=['plant'], position=2**32 - 1).success
+    assert not control('seek', position=2**32 - 1).success  # a table has no end
+    partner.close()
+    assert node.stop() == 0
+    assert max(map(len, node.output.splitlines())) < 800
 
 
 def test_a_running_camera_is_taught_from(teach, ros):

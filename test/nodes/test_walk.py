@@ -21,10 +21,9 @@ from proemlc_ros.msg import FeatureVector, LabelAnnotation
 from rclpy.lifecycle import LifecycleNode
 
 import proemlc_ros
-from proemlc_ros.nodes.classifier.open_classifier import open_classifier
-from proemlc_ros.nodes.classifier.parameters import CLASSIFIER_PARAMETERS
-from proemlc_ros.nodes.classifier.topics import ClassifierTopics
-from proemlc_ros.nodes.throttled_log import ThrottledLog
+from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS, open_classifier
+from proemlc_ros.nodes.classifier_topics import ClassifierTopics
+from proemlc_ros.nodes.logs import ThrottledLog
 from proemlc_ros.records import Annotation
 
 PACKAGE = Path(proemlc_ros.__file__).parent
@@ -33,11 +32,11 @@ ARCHITECTURE = PACKAGE.parent / 'docs' / 'architecture.md'
 BLACK_BOXES = ('core', 'journal')
 # Plain data, counters and the like: they neither pass a message on nor decide about it.
 BOOKKEEPING = re.compile(
-    r'records\.py|statistics\.py|prequential|queries\.py|'
+    r'records\.py|(RateMeter|LatencyWindow|Statistics)\.|prequential|queries\.py|'
     r'(width|labels|version|unsaved|_follow_labels|consider|_count|match|resolve|is_behind)$|'
     r'accepted_labels$|'
     r'durable_model\.py: DurableModel\._(expected|apply|learn)$|'
-    r'versioned_model\.py: VersionedModel\._judge$|'
+    r'versioned_model\.py: VersionedModel\._(judge|decided)$|'
     r'conversions\.py: (vector_of|new_header|distinct|region_of|region_message)|stamps\.py|'
     r'validation\.py: distinct|ros_messages\.py')
 
@@ -47,6 +46,7 @@ class Tracer:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.every: list[str] = []
         self.published = threading.Event()
         self._inside: dict[int, int] = {}
 
@@ -62,6 +62,8 @@ class Tracer:
         box = path.relative_to(PACKAGE).parts[0] in BLACK_BOXES
         thread = threading.get_ident()
         if event == 'call':
+            if threading.current_thread().name in ('MainThread', 'learning'):
+                self.every.append(f'{path.relative_to(PACKAGE)}: {name}')
             step = f'{path.relative_to(PACKAGE)}: {name}'
             if not self._inside.get(thread) and not BOOKKEEPING.search(step):
                 self.calls.append(step)
@@ -103,6 +105,7 @@ def topics(tmp_path):
 
 def walk(tracer, callback, message) -> list[str]:
     tracer.calls.clear()
+    tracer.every.clear()
     tracer.published.clear()
     sys.setprofile(tracer)
     try:
@@ -137,6 +140,32 @@ def test_one_annotation(topics):
     message = LabelAnnotation(labels=['label 1'])
     message.header.stamp.sec = 5
     steps = walk(tracer, topics._on_annotation, message)
-    learnt = steps[:steps.index('nodes/classifier/topics.py: ClassifierTopics.publish_learnt')]
+    learnt = steps[:steps.index('nodes/classifier_topics.py: ClassifierTopics.publish_learnt')]
     assert len(learnt) <= 16
     assert learnt == documented('One annotation')
+
+
+def test_all_calls_are_as_many_as_the_page_says(topics):
+    topics, classifier, tracer = topics
+    for number in range(20, 400):
+        features = np.random.default_rng(number).normal(size=8).astype(np.float32)
+        classifier.durable.learn([Annotation(number + 1, (f'label {number % 2}',),
+                                             features=features)])
+    found = {}
+    for second in range(500, 504):  # Now and then the decision is fitted again.
+        vector = FeatureVector(data=np.ones(8, np.float32).tolist())
+        annotation = LabelAnnotation(labels=['label 1'])
+        vector.header.stamp.sec = annotation.header.stamp.sec = second
+        for title, callback, message in (
+                ('feature vector to prediction', topics._on_features, vector),
+                ('annotation to `~/learnt`', topics._on_annotation, annotation)):
+            # It may be busy still with what it has published.
+            classifier.learning.call(lambda: None).result(60)
+            walk(tracer, callback, message)
+            counts = len(tracer.every), len({call.partition(':')[0] for call in tracer.every})
+            found[title] = min(counts, found.get(title, counts))
+    for title, (calls, modules) in found.items():
+        row = next(line for line in ARCHITECTURE.read_text(encoding='utf-8').splitlines()
+                   if line.startswith(f'| {title}'))
+        most = [int(number) for number in row.split('|')[-2].split('/')]
+        assert calls <= most[0] and modules <= most[1], (title, calls, modules)

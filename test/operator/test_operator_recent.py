@@ -1,11 +1,10 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept for late answers."""
+"""What is kept for late answers: feature vectors, and the camera's pictures."""
 
 from recorder import vector
 
-from proemlc_ros.operator.recent import QueryQueue, RecentVectors
-from proemlc_ros.records import Query
+from proemlc_ros.operator.recent import CameraPicture, PictureCache, RecentVectors
 
 
 def test_recent_vectors_are_bounded_by_count_bytes_and_holds():
@@ -46,10 +45,21 @@ def test_awaited_vectors_are_bounded():
     assert vectors.find(1) is None and vectors.find(2) is not None
 
 
-def test_query_queue_drops_the_oldest_and_settles_by_stamp():
-    queue = QueryQueue(max_count=2)
-    for stamp in (1, 2, 3):
-        queue.add(Query(vector(stamp), 'why'))
-    assert [query.vector.stamp for query in queue] == [2, 3]
-    assert queue.settle(2) and not queue.settle(2)
-    assert len(queue) == 1
+def test_only_a_picture_of_the_very_moment_is_found():
+    cache = PictureCache()
+    for stamp in (5, 10):
+        cache.add(CameraPicture(stamp, b''))
+    assert cache.find(5).stamp == 5 and cache.find(6) is None
+    cache.hold(6)
+    assert cache.find(6) is None
+    assert cache.newest_among({5, 6}).stamp == 5 and cache.newest_among({6}) is None
+
+
+def test_held_picture_outlives_the_stream():
+    cache = PictureCache(max_count=2, max_held=2)
+    cache.add(CameraPicture(1, b'first'))
+    cache.hold(1)
+    for stamp in range(10**10, 10**10 + 9):
+        cache.add(CameraPicture(stamp, b''))
+    assert cache.find(1).jpeg == b'first'
+    assert cache.find(10**10 + 8) is not None

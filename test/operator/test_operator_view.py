@@ -5,6 +5,7 @@
 import pytest
 from recorder import prediction, vector
 
+from proemlc_ros.operator import classifier_view
 from proemlc_ros.operator.classifier_view import (
     ClassifierView,
     Connection,
@@ -42,7 +43,7 @@ def test_learnt_annotation_settles_its_query_and_is_logged():
     assert len(view.queries) == 0
     assert seen == [ViewPart.QUERIES, ViewPart.ACTIVITY, ViewPart.QUERIES]
     entry = view.activity.entries[-1]
-    assert (entry.number, entry.who, entry.text) == (1, 'ann', 'taught cup')
+    assert (entry.number, entry.who, entry.text) == (1, 'ann', "taught 'cup'")
 
 
 @pytest.mark.parametrize('order', [(True, False), (False, True), (True,), (False,)])
@@ -61,7 +62,7 @@ def test_event_is_logged_with_who_asked_for_it():
     view.on_event(Event(EventKind.REMOVE, label='cup'))
     view.on_event(Event(EventKind.LOAD, file_name='kitchen.npz'))
     assert [(entry.who, entry.text) for entry in view.activity.entries] == [
-        ('ann', 'removed cup'), ('', 'loaded kitchen.npz')]
+        ('ann', "removed 'cup'"), ('', 'loaded kitchen.npz')]
 
 
 def test_vector_of_a_query_outlives_the_stream():
@@ -98,3 +99,15 @@ def test_curve_takes_points_back_with_an_undo_and_stays_bounded():
     assert curve.points[-1] == (500, 0.1)
     assert all(samples <= 500 for samples, _ in curve.points)
     assert not curve.add_loss(500, 0.1)
+
+
+def test_the_oldest_queries_are_dropped_and_one_is_settled_by_its_stamp(monkeypatch):
+    monkeypatch.setattr(classifier_view, 'MAX_QUERIES', 2)
+    view = ClassifierView()
+    for stamp in (1, 2, 3):
+        view.on_query(Query(vector(stamp), 'why'))
+    assert [query.vector.stamp for query in view.queries] == [2, 3]
+    assert all(query.asked_at > 0 for query in view.queries)
+    view.settle(2)
+    view.settle(2)
+    assert len(view.queries) == 1

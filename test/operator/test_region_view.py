@@ -11,10 +11,11 @@ from recorder import Recorder
 
 from proemlc_ros.operator import region_view
 from proemlc_ros.operator.classifier_view import ClassifierView
-from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.web.payloads import Payloads
-from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.operator.recent import CameraPicture, PictureCache
+from proemlc_ros.operator.web.payloads import Payloads, prediction_content
+from proemlc_ros.operator.web.requests import Requests, region_content
 from proemlc_ros.records import Region, StampedPrediction, StampedVector
+from proemlc_ros.regions import OWN_BOXES
 
 LEFT, RIGHT = Region('1', 20, 20, 30, 30), Region('2', 80, 20, 30, 30)
 
@@ -101,8 +102,25 @@ def test_a_drawn_box_is_answered_and_the_live_picture_stays(view):
     assert view.regions.vector(7, drawn).data[0] == 5.0
 
 
+def test_the_boxes_of_a_look_are_answered_together(view, requests, monkeypatch):
+    class Camera(Recorder):
+        async def draw(self, stamp, region):
+            self.asked.append((stamp, region))
+            for place, name in ((20, 'cup'), (60, 'bowl')):
+                self.view.on_prediction(
+                    answer(stamp, Region('', place, 50, 20, 20), name, count=2), 0.0)
+    actions = Camera(view)
+    made = Requests(view, PictureCache(), actions, 'ann', lambda *_: None)
+    reply = asked(made, 'look', stamp='7')
+    assert reply['done'] and actions.asked == [(7, OWN_BOXES)]
+    assert [one['predicted'] for one in reply['answers']] == [['cup'], ['bowl']]
+    monkeypatch.setattr('proemlc_ros.operator.web.requests.ANSWER_TIMEOUT', 0.01)
+    reply = asked(requests[0], 'look', stamp='8')
+    assert not reply['done'] and 'no box came' in reply['message']
+
+
 def test_no_answer_about_a_box_is_said(requests, monkeypatch):
-    monkeypatch.setattr('proemlc_ros.operator.web.region_requests.ANSWER_TIMEOUT', 0.01)
+    monkeypatch.setattr('proemlc_ros.operator.web.requests.ANSWER_TIMEOUT', 0.01)
     assert region_view.ANSWER_TIMEOUT > 1
     reply = asked(requests[0], 'draw', stamp='7',
                   region={**LEFT._asdict(), 'center_x': 60})
@@ -133,3 +151,11 @@ def test_answers_of_different_lengths_do_not_stop_the_page(view):
                             region=Region('', 50.0, 50.0, 5.0, 5.0), region_count=2)
     view.on_prediction(odd, 0.0)
     assert view.prediction.predicted == ('fork',)
+
+
+def test_a_picture_is_unknown_where_all_of_its_boxes_are():
+    one, other = (StampedPrediction(7, (), np.zeros(1, np.float32), 0.99, 1, unknown=unknown)
+                  for unknown in (True, False))
+    merged = region_view.merged
+    assert merged([one, one]).unknown and not merged([one, other]).unknown
+    assert region_content(one)['unknown'] and prediction_content(one)['unknown']

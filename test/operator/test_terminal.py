@@ -3,30 +3,45 @@
 """What the keys do and what is on the screen, without a terminal."""
 
 import asyncio
+import os
+import pty
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from recorder import Recorder, vector
 
-from proemlc_ros.operator.actions import ActionResult
-from proemlc_ros.operator.classifier_view import ClassifierView, Health
+from proemlc_ros.features.sensor_arrays import jpeg_of
+from proemlc_ros.operator.actions import (
+    ActionResult,
+    HistoryLine,
+    HistoryList,
+    SampleList,
+)
+from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health
 from proemlc_ros.operator.draft import AnnotationDraft
-from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
-from proemlc_ros.operator.review import HistoryLine, HistoryList, SampleCard, SampleList
-from proemlc_ros.operator.streams import ChainPart
+from proemlc_ros.operator.recent import CameraPicture
 from proemlc_ros.operator.terminal.console import Console
 from proemlc_ros.operator.terminal.layout import Layout
 from proemlc_ros.operator.terminal.text import (
     ASCII,
-    character_columns,
+    _character_columns,
     clip,
     columns_of,
     fit,
     printable,
 )
 from proemlc_ros.operator.terminal.widgets import LABEL_KEYS
-from proemlc_ros.records import LabelState, Query, StampedPrediction, StampedVector
+from proemlc_ros.records import (
+    Annotation,
+    LabelState,
+    Query,
+    SampleOrder,
+    StampedPrediction,
+    StampedVector,
+    TaughtSample,
+)
 
 ENTER, ESCAPE, TAB = '\n', '\x1b', '\t'
 
@@ -66,17 +81,17 @@ def type_in(console, *keys):
     asyncio.run(run())
 
 
-def test_label_key_freezes_what_is_on_the_screen_and_enter_teaches_it(terminal):
+def test_held_label_keys_mark_what_is_on_the_screen_and_enter_teaches_it(terminal):
     console, layout = terminal
     console.view.on_prediction(StampedPrediction(2000, (), np.zeros(3, np.float32), 0.5, 1), 0.0)
-    type_in(console, '1', '3')
+    type_in(console, ' ', '1', '3')
     show(console, layout, 3000)
     type_in(console, ENTER)
     annotation = console.actions.asked[0]
     assert (annotation.stamp, annotation.labels) == (1000, ('cup', 'spoon'))
     assert annotation.complete
     assert annotation.features.tolist() == [1000, 1000] and annotation.annotator == 'ann'
-    assert console.draft.frozen is None and 'learnt: cup, spoon' in console.commands.message
+    assert console.draft.frozen is None and "learnt: 'cup', 'spoon'" in console.commands.message
 
 
 def test_frozen_prediction_without_its_vector_is_marked(terminal):
@@ -91,7 +106,7 @@ def test_frozen_prediction_without_its_vector_is_marked(terminal):
 
 def test_second_press_marks_as_absent(terminal):
     console, layout = terminal
-    type_in(console, '2', '2')
+    type_in(console, ' ', '2', '2')
     assert 'unmarked labels: unknown' in text(layout.lines(20, 80, 0.0))
     type_in(console, ENTER)
     annotation = console.actions.asked[0]
@@ -100,10 +115,10 @@ def test_second_press_marks_as_absent(terminal):
 
 def test_none_of_them_and_unknown_rest(terminal):
     console, _ = terminal
-    type_in(console, 'c', '1', ENTER)
-    type_in(console, '2', '0')  # a mark is not dropped by a slip of the finger
+    type_in(console, 'c', ' ', '1', ENTER)
+    type_in(console, ' ', '2', '0')  # a mark is not dropped by a slip of the finger
     assert 'Enter teaches them' in console.commands.message and console.draft.marks
-    type_in(console, ESCAPE, '0')
+    type_in(console, ESCAPE, ' ', '0')
     partial, none = console.actions.asked
     assert (partial.labels, partial.complete) == (('cup',), False)
     assert (none.labels, none.absent, none.complete) == ((), (), True)
@@ -155,7 +170,7 @@ def test_enter_twice_teaches_once(terminal):
     (['s', *'kitchen', ENTER], ('save', 'ann', 'kitchen', True)),
     (['l', *'kitchen', ENTER], ('load', 'ann', 'kitchen')),
     (['d', 'b', TAB, ENTER], ('remove', 'ann', 'bowl')),
-    (['r', 'b', TAB, ENTER, *'s', ENTER], ('rename', 'ann', 'bowl', 'bowls')),
+    (['R', 'b', TAB, ENTER, *'s', ENTER], ('rename', 'ann', 'bowl', 'bowls')),
 ])
 def test_keys_of_the_model(terminal, keys, asked):
     console, _ = terminal
@@ -209,8 +224,10 @@ def test_old_picture_is_not_frozen_by_accident(terminal):
     console.view.on_health(Health(), None, 9.0)
     assert 'features: none for 9 s' in text(layout.lines(20, 80, 9.0))
     type_in(console, '1')
+    assert console.actions.asked == [] and 'not taught' in console.commands.message
+    type_in(console, ' ')
     assert console.draft.frozen is None and 'once more' in console.commands.message
-    type_in(console, '1')
+    type_in(console, ' ')
     assert console.draft.frozen.stamp == 1000
 
 
@@ -241,7 +258,7 @@ def test_filter_and_pages_reach_a_thousand_labels(terminal):
 
 def test_renamed_label_loses_its_mark(terminal):
     console, _ = terminal
-    type_in(console, '1')
+    type_in(console, ' ', '1')
     console.view.on_labels(LabelState(('mug', 'bowl'), (3, 2), (0.0, 0.0), 6, 2))
     assert console.draft.marks == {} and 'cup: renamed or removed' in console.commands.message
 
@@ -249,7 +266,7 @@ def test_renamed_label_loses_its_mark(terminal):
 def test_lost_node_is_shown_and_comes_back(terminal):
     console, layout = terminal
     assert 'connected' in text(layout.lines(20, 80, 1.0))
-    assert 'classifier: not running' in text(layout.lines(20, 80, 9.0))
+    assert 'the classifier is gone; waiting' in text(layout.lines(20, 80, 9.0))
     console.view.on_health(Health(), None, 10.0)
     assert 'classifier: no prediction for 10 s' in text(layout.lines(20, 80, 10.0))
     console.view.on_prediction(StampedPrediction(9, (), np.zeros(3, np.float32), 0.5, 1), 10.0)
@@ -275,7 +292,7 @@ def test_labels_cannot_control_the_terminal(terminal):
 
 def test_plain_characters_where_there_is_no_utf8(terminal):
     console, _ = terminal
-    type_in(console, '1')
+    type_in(console, ' ', '1')
     shown = text(Layout(console, '/proemlc', ASCII).lines(20, 60, 0.0))
     assert '#' in shown and '+ cup' in shown and not {'█', '░', '✓'} & set(shown)
 
@@ -283,7 +300,7 @@ def test_plain_characters_where_there_is_no_utf8(terminal):
 def test_help_is_shown_and_any_key_leaves_it(terminal):
     console, layout = terminal
     type_in(console, '?')
-    assert 'freeze what is shown' in text(layout.lines(20, 80, 0.0))
+    assert 'hold what is shown' in text(layout.lines(20, 80, 0.0))
     type_in(console, '1')
     assert not console.helping and console.draft.frozen is None
     type_in(console, 'q')
@@ -296,7 +313,7 @@ def test_columns_of_characters_with_and_without_the_library(library, monkeypatch
         monkeypatch.setitem(sys.modules, 'wcwidth', None)
     else:
         pytest.importorskip('wcwidth')
-    columns = character_columns()
+    columns = _character_columns()
     assert [columns(character) for character in 'a杯\u0301é'] == [1, 2, 0, 1]
 
 
@@ -326,8 +343,9 @@ class ReviewRecorder:
     async def samples(self, choice):
         self.asked.append((choice.order, choice.offset))
         return SampleList(30, [
-            SampleCard(7, 0.0, ('cup',), who='ada', doubt=0.5, doubtful='cup', expected=('bowl',)),
-            SampleCard(9, 0.0, ())], ['ada'])
+            TaughtSample(7, 0, Annotation(0, ('cup',), annotator='ada'), doubt=0.5,
+                         doubtful='cup', expected=('bowl',)),
+            TaughtSample(9, 0, Annotation(0, ()))], ['ada'])
 
     async def history(self, who, mine, offset, limit):
         step = HistoryLine(12, 0.0, "taught 'cup'", 'ada')
@@ -342,16 +360,22 @@ class ReviewRecorder:
 
 def test_taught_samples_and_history_are_lists(terminal):
     console, layout = terminal
-    review = console.actions.review = ReviewRecorder()
+    review = console.actions = ReviewRecorder()
     for key in ('G', 'o', 'o', 'n'):
         type_in(console, key)
-    assert review.asked == [('newest', 0), ('oldest', 0), ('doubtful', 0), ('doubtful', 12)]
+    assert review.asked == [
+        (SampleOrder.NEWEST, 0), (SampleOrder.OLDEST, 0), (SampleOrder.DOUBTFUL, 0),
+        (SampleOrder.DOUBTFUL, 12)]
     shown = text(layout.lines(24, 80, 0.0))
     assert '30 samples, doubtful first' in shown
     assert '7' in shown and 'others say: bowl' in shown
     review.asked.clear()
     type_in(console, 'r', '7', ENTER, '\x15', *'bowl, red', ENTER)
     assert review.asked[0] == ('change_samples', 'ann', [7], ('bowl', 'red'), False)
+    type_in(console, 'r', '7', ENTER, '\x15', *'bowls, "a, b"', ENTER)
+    assert '"bowls" is nearly "bowl"' in text(layout.lines(24, 80, 0.0))
+    type_in(console, '1')
+    assert ('change_samples', 'ann', [7], ('bowl', 'a, b'), False) in review.asked
     type_in(console, 'd', '8', ENTER)
     assert console.commands.failed and 'has the number 8' in console.commands.message
     type_in(console, 'd', '9', ENTER)
@@ -373,3 +397,118 @@ def test_a_file_that_exists_is_overwritten_only_after_a_yes(terminal):
     assert 'overwrite' in console.prompt.prefix
     type_in(console, 'y', ENTER)
     assert console.actions.asked == [('save', 'ann', 'kitchen', True), ('save', 'ann', 'kitchen')]
+
+
+def test_what_is_unknown_is_said_with_the_best_guess(terminal):
+    console, layout = terminal
+    console.view.on_prediction(StampedPrediction(
+        2000, (), np.array([-0.2, -0.1, -0.9], np.float32), 0.99, 1, unknown=True), 0.0)
+    lines = layout.lines(20, 80, 0.0)
+    assert "sees: I don't know   bowl?" in text(lines) and 'new to it' in text(lines)
+    assert ('dim', '   bowl?') in [part for line in lines for part in line]
+
+
+SCRIPT = """
+import curses
+from proemlc_ros.operator.terminal.screen import Screen, glyphs_of_terminal, set_locale
+from proemlc_ros.operator.terminal.text import ASCII
+
+def draw(window):
+    screen = Screen(window)
+    list(screen.keys())
+    screen.draw([[('plain', ''.join((glyphs.full, glyphs.present, glyphs.absent, glyphs.dot)))]])
+    return screen.size
+
+set_locale()
+glyphs = glyphs_of_terminal()
+size = curses.wrapper(draw)
+print('ascii' if glyphs is ASCII else 'unicode', 'has', *size)
+"""
+
+
+@pytest.mark.parametrize(('locale', 'expected'), [
+    ({'LANG': 'de_DE.UTF-8', 'LC_ALL': 'xx_YY.UTF-8'}, 'unicode'),  # not installed here
+    ({'LC_ALL': 'C'}, 'ascii'),
+    ({'LC_ALL': 'C.UTF-8'}, 'unicode')])
+def test_a_terminal_without_size_and_with_any_locale(locale, expected):
+    master, slave = pty.openpty()  # of 0 x 0
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(('LC_', 'LANG', 'LINES', 'COLUMNS'))}
+    with subprocess.Popen([sys.executable, '-c', SCRIPT], stdin=slave, stdout=slave,
+                          stderr=subprocess.PIPE, env={**environment, 'TERM': 'xterm', **locale}
+                          ) as process:
+        os.close(slave)
+        seen = b''
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:  # The other end is closed.
+                break
+            if not part:
+                break
+            seen += part
+        errors = process.stderr.read().decode()
+    os.close(master)
+    assert process.returncode == 0, errors
+    assert f'{expected} has 24 80'.encode() in seen
+    assert b'?' not in seen.replace(b'\x1b[?', b'')
+
+
+def test_live_keys_teach_at_once_and_go_on_while_they_are_kept_down(terminal):
+    console, layout = terminal
+    for stamp in (2000, 3000):
+        show(console, layout, stamp)
+        type_in(console, '1', '1')  # the second one is of the same picture
+    show(console, layout, 4000)
+    type_in(console, ENTER)
+    assert [(one.stamp, one.labels) for one in console.actions.asked] == [
+        (stamp, ('cup',)) for stamp in (2000, 3000, 4000)]
+    show(console, layout, 5000)
+    type_in(console, '0')
+    assert console.actions.asked[-1].labels == () and console.actions.asked[-1].complete
+
+
+def test_more_of_one_view_brings_nothing_and_the_terminal_says_what_would(terminal):
+    console, layout = terminal
+    said = []
+    for stamp in (3000, 3001, 3002, 3003, 9000):
+        show(console, layout, stamp)  # the vectors of near stamps are near
+        type_in(console, LABEL_KEYS[0])
+        said.append(console.commands.message)
+    assert said[:3] == ["learnt: 'cup'"] * 3 and said[4] == "learnt: 'cup'"
+    assert said[3] == ("learnt: 'cup'. More of this view brings nothing: turn it, change the "
+                       'light, or show it in another place.')
+
+
+def test_the_terminal_asks_for_the_empty_place_after_the_first_label(terminal):
+    console, layout = terminal
+    for samples, words in ((4, 'Now show the empty place: hold 0.'), (6, 'show the empty place'),
+                           (7, 'Now show a second thing')):
+        console.view.on_labels(LabelState(('cup',), (4,), (0.0,), samples, samples))
+        assert words in text(show(console, layout, 2000 + samples))
+
+
+def test_the_first_label_is_led_to_as_on_the_page():
+    view = ClassifierView()
+    console = Console(view, AnnotationDraft(view.vectors, 'ann'), Recorder(view))
+    layout = Layout(console, '/proemlc')
+    view.on_labels(LabelState())
+    show(console, layout, 1000)
+    screen = text(layout.lines(20, 80, 0.0))
+    assert 'Show a thing, type its name, hold Enter.' in screen and 'name (Esc' in screen
+    type_in(console, *'cup', ENTER)
+    assert [(one.stamp, one.labels) for one in console.actions.asked] == [(1000, ('cup',))]
+    view.on_labels(LabelState(('cup',), (1,), (0.0,), 1, 2))
+    console.commands.say('')
+    assert 'Show cup again from other sides: hold 1.' in text(layout.lines(20, 80, 0.0))
+
+
+def test_sure_unsure_and_unknown_look_different(terminal):
+    console, layout = terminal
+    styles = {}
+    for share in (.95, .43):
+        console.view.on_prediction(StampedPrediction(
+            int(share * 100), ('cup',), np.zeros(3, np.float32), .1, 1,
+            probabilities=np.array([share, 0, 0], np.float32)), 0.0)
+        styles[share] = layout.lines(20, 80, 0.0)[2][-1]
+    assert styles == {.95: ('bold', 'cup'), .43: ('dim', 'cup 43%')}

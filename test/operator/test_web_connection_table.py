@@ -15,8 +15,8 @@ pytest.importorskip('aiohttp')
 
 from web_stand import DEADLINE, ask, in_stand
 
-from proemlc_ros.operator.web.access import Access
 from proemlc_ros.operator.web.connection_table import ConnectionTable, Standing
+from proemlc_ros.operator.web.guard import Access
 
 TOKEN = 'correct horse battery staple'
 PAGE = b'GET /icon.svg HTTP/1.1\r\nHost: HOST\r\n\r\n'

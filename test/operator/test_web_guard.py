@@ -11,7 +11,7 @@ aiohttp = pytest.importorskip('aiohttp')
 
 from web_stand import DEADLINE, Stand, ask, in_stand, message_of, no_time_passes  # noqa: F401
 
-from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.guard import Access
 
 TOKEN = 'correct horse battery staple'
 SECRET = Access('0.0.0.0', TOKEN)
@@ -60,7 +60,7 @@ MALFORMED = {
     'long path': (b'GET /' + b'x' * 9000 + b' HTTP/1.1\r\nHost: HOST\r\n\r\n', 400),
     'long header': (b'GET / HTTP/1.1\r\nHost: HOST\r\nX: ' + b'x' * 9000 + b'\r\n\r\n', 400),
     'path of bytes': (b'GET /%ff%fe.js HTTP/1.1\r\nHost: HOST\r\n\r\n', 404),
-    'path out of the folder': (b'GET /../../etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n', 404),
+    'path out of the folder': (b'GET /../../etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n', 401),
     'null in the path': (b'GET /%00 HTTP/1.1\r\nHost: HOST\r\n\r\n', 404),
     'star': (b'GET * HTTP/1.1\r\nHost: HOST\r\n\r\n', 400),
     'stamp': (b'GET /pictures/%d9%a3.jpg HTTP/1.1\r\nHost: HOST\r\n\r\n', 401),
@@ -213,3 +213,140 @@ def test_restart_ends_all_sessions():
             with pytest.raises(aiohttp.WSServerHandshakeError, match='401'):
                 await stand.websocket(Cookie=f'proemlc_{port}={cookie}')
     asyncio.run(run())
+
+
+pytest.importorskip('aiohttp')
+
+from proemlc_ros.errors import ParameterError
+from proemlc_ros.operator.web.guard import Access, Sessions
+
+
+@pytest.mark.parametrize('address', ['0.0.0.0', '192.168.1.5', '::', 'robot.local'])
+def test_address_beyond_loopback_needs_a_token(address):
+    with pytest.raises(ParameterError, match='token_file'):
+        Access(address)
+    Access(address, TOKEN)
+
+
+def test_guessable_token_is_rejected():
+    with pytest.raises(ParameterError, match='at least 16'):
+        Access('0.0.0.0', 'secret')
+
+
+@pytest.mark.parametrize('host', [
+    'localhost', 'localhost:8642', '127.0.0.1:8642', '[::1]:8642', 'LOCALHOST:1'])
+def test_loopback_serves_its_own_names(host):
+    assert Access().host_allowed(host)
+
+
+@pytest.mark.parametrize('host', [
+    'evil.example', 'evil.example:8642', '127.0.0.1.evil.example', 'localhost.evil.example',
+    '192.168.1.5', '', '[', 'a b'])
+def test_loopback_rejects_every_other_name(host):
+    assert not Access().host_allowed(host)
+
+
+def test_beyond_loopback_addresses_pass_and_foreign_names_do_not():
+    access = Access('0.0.0.0', TOKEN, ('kitchen.lan',))
+    assert access.host_allowed('192.168.1.5:8642')
+    assert access.host_allowed('kitchen.lan:8642')
+    assert not access.host_allowed('evil.example:8642')
+
+
+@pytest.mark.parametrize(('origin', 'allowed'), [
+    ('http://localhost:8642', True), ('https://localhost:8642', True),
+    ('http://LOCALHOST:8642', True), ('http://localhost:9999', False),
+    ('http://evil.example', False), ('null', False), ('', False), (None, False),
+    ('file://localhost:8642', False)])
+def test_only_our_own_origin_may_act(origin, allowed):
+    assert Access().origin_allowed(origin, 'localhost:8642') is allowed
+
+
+def test_origin_that_is_no_address_is_rejected():
+    assert not Access().origin_allowed('http://[', 'localhost:8642')
+
+
+@pytest.mark.parametrize('token', [
+    'x' * 201, 'a token\x00 nobody can type', 'half of a surrogate pair \ud800'])
+def test_token_that_nobody_could_present_is_rejected(token):
+    with pytest.raises(ParameterError, match='nobody could present'):
+        Access('0.0.0.0', token)
+
+
+def test_token_is_compared_and_never_shown():
+    access = Access('0.0.0.0', TOKEN)
+    assert access.token_matches(TOKEN) and not access.token_matches(TOKEN + 'x')
+    assert TOKEN not in repr(access)
+
+
+def test_cookie_is_valid_for_its_time_and_of_this_start_alone():
+    now = [100.0]
+    sessions = Sessions(60.0, clock=lambda: now[0])
+    cookie = sessions.issue()
+    assert sessions.seconds_left(cookie) == 60.0
+    now[0] += 59.0
+    assert sessions.seconds_left(cookie) == pytest.approx(1.0)
+    now[0] += 1.0
+    assert sessions.seconds_left(cookie) == 0.0
+    later = sessions.issue()
+    assert sessions.seconds_left(later) == 60.0
+    assert Sessions(60.0, clock=lambda: now[0]).seconds_left(later) == 0.0
+
+
+def test_forged_cookie_is_worth_nothing():
+    sessions = Sessions(60.0)
+    end, _, signature = sessions.issue().partition('-')
+    for forged in (None, '', '-', 'x', 'ü', '\udcff', end, signature, f'9{end}-{signature}',
+                   f'inf-{signature}', f'{end}-{signature}0', f'{end}-{signature[:-1]}'):
+        assert sessions.seconds_left(forged) == 0.0
+
+
+pytest.importorskip('aiohttp')
+
+from proemlc_ros.errors import RateExceededError
+from proemlc_ros.operator.web.guard import MAX_CLIENTS, _ClientLimits, client_of
+
+
+def passed(limits, client, count=100):
+    """Return how many of a number of tries at once pass."""
+    for number in range(count):
+        try:
+            limits.check(client)
+        except RateExceededError:
+            return number
+    return count
+
+
+def test_each_client_has_a_limit_of_its_own():
+    limits = _ClientLimits(0.005, 100, 'tries')  # so slow that the test's time adds none
+    assert passed(limits, 'a') == 1
+    assert passed(limits, 'b') == 1 and passed(limits, 'a') == 0
+
+
+def test_all_together_have_a_limit_too_and_no_client_uses_it_up_alone():
+    limits = _ClientLimits(0.001, 3.0, 'tries')
+    assert passed(limits, 'a') == 1 and passed(limits, 'a') == 0
+    assert sum(passed(limits, f'b{number}', 1) for number in range(20)) in (2, 3)
+
+
+def test_memory_is_bounded():
+    limits = _ClientLimits(0.001, 0, 'tries')
+    assert all(passed(limits, f'client {number}', 1) for number in range(3 * MAX_CLIENTS))
+    assert len(limits) == MAX_CLIENTS
+    assert passed(limits, f'client {3 * MAX_CLIENTS - 1}') == 0  # the newest are remembered
+
+
+@pytest.mark.parametrize(('address', 'client'), [
+    ('127.0.0.2', '127.0.0.2'), ('::ffff:10.1.2.3', '10.1.2.3'),
+    ('fe80::1%eth0', 'fe80::/64'), ('2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'),
+    (None, 'unknown'), ('', 'unknown'), ('/run/socket', 'unknown')])
+def test_client_is_an_address_or_a_network(address, client):
+    assert client_of(address) == client
+
+
+def test_pictures_of_samples_need_a_session_too():
+    async def test(stand):
+        for path in ('/samples/1.jpg', '/pictures/1.jpg', '/ws'):
+            async with stand.browser.get(path, headers={'Origin': stand.origin}) as answer:
+                assert answer.status == 401, path
+    in_stand(test, SECRET)

@@ -12,22 +12,20 @@ import aiohttp
 import numpy as np
 import pytest
 from recorder import Recorder
+from ros_process import DEADLINE
 
 from proemlc_ros.operator.classifier_view import ClassifierView
-from proemlc_ros.operator.pictures import PictureCache
-from proemlc_ros.operator.web import client_limits
-from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.recent import PictureCache
+from proemlc_ros.operator.web import guard
+from proemlc_ros.operator.web.guard import Access
 from proemlc_ros.operator.web.server import Dashboard, PageSettings
 from proemlc_ros.records import StampedPrediction, StampedVector
-
-# Seconds to wait for a message, also on a busy machine.
-DEADLINE = 60
 
 
 @pytest.fixture
 def no_time_passes(monkeypatch):
     """Keep the limits of clients from growing again while a busy machine takes its time."""
-    monkeypatch.setattr(client_limits, 'time', SimpleNamespace(monotonic_ns=lambda: 0))
+    monkeypatch.setattr(guard, 'time', SimpleNamespace(monotonic_ns=lambda: 0))
 
 
 class Stand:

@@ -45,7 +45,7 @@ class Machine:
             (self.tools / name).symlink_to(shutil.which(name))
         self.provide('python3', STAND_IN)
         self.checkout.mkdir()
-        for name in ('environment', 'requirements', 'msg', 'srv', 'building', 'launch'):
+        for name in ('environment', 'requirements', 'msg', 'srv', 'action', 'building', 'launch'):
             shutil.copytree(ROOT / name, self.checkout / name)
         for name in ('proemlc', 'setup.py', 'setup.cfg', 'package.xml'):
             shutil.copy(ROOT / name, self.checkout)

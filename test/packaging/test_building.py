@@ -57,7 +57,7 @@ def tree(tmp_path):
                  'share/proemlc_ros/environment/path.sh',
                  'lib/python3.12/site-packages/proemlc_ros/__init__.py',
                  'lib/python3.12/site-packages/proemlc_ros/msg/__init__.py',
-                 'lib/python3.12/site-packages/proemlc_ros-0.1.0-py3.12.egg-info/PKG-INFO'):
+                 'lib/python3.12/site-packages/proemlc_ros-1.0.0-py3.12.egg-info/PKG-INFO'):
         (tmp_path / 'tree' / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / 'tree' / name).write_text(name)
     return tmp_path / 'tree'
@@ -219,3 +219,23 @@ def test_another_build_type_generates_again(compiled, tmp_path, monkeypatch):
 def test_setup_py_lists_its_commands():
     printed = run(sys.executable, 'setup.py', '--help-commands', folder=ROOT)
     assert 'build_interfaces' in printed
+
+
+def test_develop_takes_the_options_of_setup_cfg_with_any_setuptools(monkeypatch):
+    """Setuptools 80 and later know neither script_dir nor uninstall; there pip installs."""
+    from setuptools import Distribution
+
+    from building import commands
+    done = []
+    monkeypatch.setattr(commands.develop, 'run', lambda self: done.append('link'))
+    monkeypatch.setattr(commands, 'install_interfaces', lambda *given: done.append('interfaces'))
+    monkeypatch.setattr(commands, 'write_relay', lambda *given: None)
+    command = commands.Develop(Distribution())
+    assert command.script_dir is None
+    assert 'script-dir=' in [option[0] for option in command.user_options]
+    command.install_dir, command.uninstall = 'somewhere', False
+    command.run()
+    assert done == ['link', 'interfaces']
+    del command.uninstall
+    command.run()
+    assert done == ['link', 'interfaces', 'link']

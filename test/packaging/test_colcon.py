@@ -39,7 +39,8 @@ class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.source = copy_checkout(folder / 'src/proemlc_ros')
-        for path in [*self.source.glob('msg/*'), *self.source.glob('srv/*')]:
+        for path in [*self.source.glob('msg/*'), *self.source.glob('srv/*'),
+                     *self.source.glob('action/*')]:
             if path.relative_to(self.source).as_posix() not in INTERFACES:
                 path.unlink()
         self.prefix = folder / 'install/proemlc_ros'
@@ -80,7 +81,7 @@ def check_installation(workspace):
     assert workspace.interfaces() == workspace.interface_files() == workspace.installed_files()
     for name in ('classifier_node', 'feature_node', 'proemlc'):
         assert os.access(workspace.prefix / 'lib/proemlc_ros' / name, os.X_OK)
-    assert 'proemlc_ros 0.1.0' in workspace.run('proemlc', '--version')
+    assert 'proemlc_ros 1.0.0' in workspace.run('proemlc', '--version')
     index = workspace.prefix / 'share/ament_index/resource_index'
     assert (index / 'packages/proemlc_ros').exists()
     assert 'msg/Prediction.msg' in (index / 'rosidl_interfaces/proemlc_ros').read_text()

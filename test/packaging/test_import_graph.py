@@ -13,7 +13,7 @@ from checkout import ROOT
 PACKAGE = ROOT / 'proemlc_ros'
 # Part of ROS, or generated for it: what a machine without ROS does not have.
 ROS = re.compile(r'(rclpy|rcl_interfaces|\w+_msgs|std_srvs|launch|launch_ros'
-                 r'|proemlc_ros\.(msg|srv))\b')
+                 r'|proemlc_ros\.(msg|srv|action))\b')
 
 
 def part_of(module):
@@ -92,7 +92,7 @@ def test_the_experiments_are_imported_by_their_command_and_for_arff_files_alone(
                  if 'experiments/' in {part_of(module) for module in imports_of(path)
                                        if module.startswith('proemlc_ros.')}}
     assert {path for path in importers if not path.startswith('experiments/')} == {
-        'cli/paper.py', 'cli/tables.py'}
+        'cli/inputs.py', 'cli/paper.py'}
 
 
 def test_ros_is_imported_by_nodes_alone():

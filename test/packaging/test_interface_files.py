@@ -1,6 +1,6 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The .msg and .srv files: documented, and what Python imports is exactly what they define."""
+"""The .msg, .srv and .action files: documented; Python imports exactly what they define."""
 
 import importlib
 from pathlib import Path
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted([*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv')])
+FILES = sorted([*ROOT.glob('msg/*.msg'), *ROOT.glob('srv/*.srv'),
+                *ROOT.glob('action/*.action')])
 
 
 def undocumented_fields(text):
@@ -30,7 +31,7 @@ def test_a_field_without_a_comment_is_noticed():
     assert undocumented_fields('# good\nint8 a\n\nint8 b\n---\nint8 c\n') == ['int8 b', 'int8 c']
 
 
-@pytest.mark.parametrize('kind', ['msg', 'srv'])
+@pytest.mark.parametrize('kind', ['msg', 'srv', 'action'])
 def test_imports_are_exactly_those_of_the_folder(kind):
     module = importlib.import_module(f'proemlc_ros.{kind}')
     names = {name for name in vars(module) if name[0].isupper() and '_' not in name}
@@ -40,7 +41,7 @@ def test_imports_are_exactly_those_of_the_folder(kind):
 def test_the_ament_index_lists_the_interfaces():
     index = pytest.importorskip('ament_index_python')
     content, _ = index.get_resource('rosidl_interfaces', 'proemlc_ros')
-    listed = {line for line in content.split() if line.endswith(('.msg', '.srv'))}
+    listed = {line for line in content.split() if line.endswith(('.msg', '.srv', '.action'))}
     # A service also brings the messages of its two halves, named after it.
     assert listed >= {f'{path.parent.name}/{path.name}' for path in FILES}
     assert {Path(line).stem for line in listed} == {path.stem for path in FILES}

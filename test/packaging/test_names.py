@@ -5,6 +5,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from checkout import ROOT
@@ -12,7 +13,7 @@ from checkout import ROOT
 PACKAGE = ROOT / 'proemlc_ros'
 FILES = sorted(PACKAGE.rglob('*.py'))
 # Lines. A module is one idea, 100 to 500 lines; a longer one holds two, which want a name each.
-LONGEST_MODULE = 620
+LONGEST_MODULE = 600
 
 # Metaphors for which the field has a term: see docs/glossary.md.
 METAPHORS = {
@@ -21,12 +22,12 @@ METAPHORS = {
     'sight', 'stage', 'statement', 'teacher', 'trial'}
 
 
+@cache
 def classes():
     """Return the name of every class of the package, nested ones included, with its module."""
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-            if isinstance(node, ast.ClassDef):
-                yield node.name, path.relative_to(PACKAGE).as_posix()
+    return [(node.name, path.relative_to(PACKAGE).as_posix()) for path in FILES
+            for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+            if isinstance(node, ast.ClassDef)]
 
 
 def words(name):
@@ -50,6 +51,25 @@ def test_modules_are_named_by_the_field_and_of_readable_length(path):
     assert len(path.read_text(encoding='utf-8').splitlines()) <= LONGEST_MODULE
 
 
+def test_no_test_is_skipped_for_a_module_that_is_gone():
+    made = {'proemlc_ros.msg', 'proemlc_ros.srv', 'proemlc_ros.action',
+            'proemlc_ros.core._kernels'}  # by the build
+    wanted = {name for path in (ROOT / 'test').rglob('*.py') for name in re.findall(
+        r"importorskip\('(proemlc_ros[\w.]*)'", path.read_text(encoding='utf-8'))}
+    assert [name for name in wanted - made
+            if not (ROOT / f'{name.replace(".", "/")}.py').exists()] == []
+
+
 def test_words_of_names():
     assert words('StampedVector') == words('stamped_vector') == {'stamped', 'vector'}
     assert words('ProEMLCError') == {'pro', 'emlc', 'error'}
+
+
+def test_docstrings_end_in_one_way():
+    """Google style: sections with a colon, closing quotes right below the last line."""
+    wrong = [f'{path.relative_to(PACKAGE)}: {node.name}' for path in FILES
+             for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+             and re.search(r'\n\s*\n\s*\Z|^\s*:(param|return|raises)|^\s*-{4,}\s*$',
+                           ast.get_docstring(node, clean=False) or '', re.M)]
+    assert wrong == []

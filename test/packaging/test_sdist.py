@@ -10,7 +10,8 @@ from checkout import ROOT, copy_checkout, run
 
 BELONGS = {
     'CHANGELOG.rst', 'LICENSE', 'MANIFEST.in', 'PKG-INFO', 'README.md', 'building', 'config',
-    'launch', 'msg', 'package.xml', 'proemlc_ros', 'proemlc_ros.egg-info', 'pyproject.toml',
+    'action', 'launch', 'msg', 'package.xml', 'proemlc_ros', 'proemlc_ros.egg-info',
+    'pyproject.toml',
     'resource', 'setup.cfg', 'setup.py', 'srv',
 }
 
@@ -36,7 +37,8 @@ def test_only_what_belongs_is_in_it(names):
 
 
 def test_everything_that_a_build_reads_is_in_it(names):
-    for folder in ('proemlc_ros', 'building', 'config', 'launch', 'msg', 'srv', 'resource'):
+    for folder in ('proemlc_ros', 'building', 'config', 'launch', 'msg', 'srv', 'action',
+                   'resource'):
         present = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob('*')
                    if path.is_file() and '__pycache__' not in path.parts
                    and path.suffix != '.so'}  # compiled in place by an editable install

@@ -43,10 +43,10 @@ def test_the_wheel_is_for_this_python_and_machine(wheel):
 
 def test_the_wheel_holds_all_parts(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    data = 'proemlc_ros-0.1.0.data/data'
+    data = 'proemlc_ros-1.0.0.data/data'
     for path in (ROOT / 'proemlc_ros').rglob('*.py'):
         assert path.relative_to(ROOT).as_posix() in names
-    for folder in ('launch', 'config', 'msg', 'srv'):
+    for folder in ('launch', 'config', 'msg', 'srv', 'action'):
         for path in (path for path in (ROOT / folder).rglob('*') if path.suffix != '.pyc'):
             if path.is_file():
                 assert f'{data}/share/proemlc_ros/{path.relative_to(ROOT).as_posix()}' in names
@@ -64,5 +64,5 @@ def test_the_installed_wheel_works(wheel, tmp_path):
         'LD_LIBRARY_PATH': os.pathsep.join([f'{tmp_path}/lib', os.environ['LD_LIBRARY_PATH']])}
     run(sys.executable, '-c', IMPORT_ALL, tmp_path, folder=tmp_path, **variables)
     for executable in ('bin/proemlc', 'lib/proemlc_ros/proemlc'):
-        assert 'proemlc_ros 0.1.0' in run(tmp_path / executable, '--version', **variables)
+        assert 'proemlc_ros 1.0.0' in run(tmp_path / executable, '--version', **variables)
     assert os.access(Path(tmp_path, 'lib/proemlc_ros/classifier_node'), os.X_OK)

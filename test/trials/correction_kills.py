@@ -4,8 +4,9 @@
 
     python test/trials/correction_kills.py --kills 100 [--node]
 
-After each kill the model directory is opened again. Every acknowledged step must be in the
-journal as it was acknowledged, and the model must equal one that is taught the samples in force.
+After each kill the model directory is damaged in a way that must cost nothing, and opened again.
+Every acknowledged step must be in the journal as it was acknowledged, no annotation may be there
+twice, and the model must equal one that is taught the samples in force.
 With --node the classifier node is killed, and taught by its services; set a ROS_DOMAIN_ID that
 nobody else uses.
 """
@@ -26,7 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kill_harness import NodeLives, Say, open_durable, said_before_kill
+from corrections import correct, merge_labels, remove, rename, turn
+from kill_harness import DAMAGES, NodeLives, Say, open_durable, said_before_kill
 
 from proemlc_ros.classifier.durable_model import DurableModel
 from proemlc_ros.core import ProEMLC
@@ -67,10 +69,9 @@ class Teacher:
         samples = list(history.samples)
         actions = ['teach', 'burst']
         if len(samples) > 20:
-            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
-            if os.environ.get('PROEMLC_ALL_OPERATIONS'):
-                actions += ['undo last', 'rename', 'remove', 'merge', 'save', 'load']
-                actions += ['reset'] if self.dice.random() < 0.1 else []
+            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo', 'undo last', 'rename',
+                        'remove', 'merge', 'save', 'load']
+            actions += ['reset'] if self.dice.random() < 0.1 else []
         if history.next_redo():
             actions += ['redo', 'redo']
         action = self.dice.choice(actions)
@@ -79,8 +80,8 @@ class Teacher:
             return action, self._teach(1 if action == 'teach' else self.dice.randint(2, 6))
         durable = self.durable
         if action in ('relabel', 'delete'):
-            durable.correct([Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
-                                        delete=action == 'delete')], 'Ada')
+            correct(durable, [Correction(self.dice.choice(samples), (self.dice.choice(NAMES),),
+                                         delete=action == 'delete')], 'Ada')
         else:
             self._change(action)
         return action, [(entry.number, repr(entry.record))
@@ -89,15 +90,15 @@ class Teacher:
     def _change(self, action: str) -> None:
         durable, labels = self.durable, self.durable.model.learner.labels
         if action in ('undo', 'redo'):
-            durable.turn(EventKind.UNDO if action == 'undo' else EventKind.REDO)
+            turn(durable, EventKind.UNDO if action == 'undo' else EventKind.REDO)
         elif action == 'undo last':
             durable.undo()
         elif action == 'rename':
-            durable.rename(self.dice.choice(labels), f'label {self.dice.randint(5, 9)}')
+            rename(durable, self.dice.choice(labels), f'label {self.dice.randint(5, 9)}')
         elif action == 'remove':
-            durable.remove(self.dice.choice(labels))
+            remove(durable, self.dice.choice(labels))
         elif action == 'merge':
-            durable.merge_labels(*self.dice.sample(labels, 2))
+            merge_labels(durable, *self.dice.sample(labels, 2))
         elif action == 'save':
             durable.save('kitchen')
         elif action == 'load':
@@ -145,6 +146,8 @@ def check(folder: Path, acknowledged: dict[int, str]) -> float:
             record = found.get(number)
             said = repr(record) if isinstance(record, Event) else f'annotation {record.stamp}'
             assert said == text, f'entry {number} is {said}, acknowledged was {text}'
+        stamps = [record.stamp for record in found.values() if isinstance(record, Annotation)]
+        assert len(stamps) == len({*stamps}), 'an annotation is there twice'
         return difference(durable)
     finally:
         durable.directory.close()
@@ -176,6 +179,7 @@ def run(kills: int, folder: Path, seed: int = 1) -> tuple[Counter[str], float]:
         for action, entries in said:
             counts[action] += 1
             acknowledged.update((number, text) for number, text in entries)
+        DAMAGES[kill % len(DAMAGES)](folder, dice)
         worst = max(worst, check(folder, acknowledged))
         assert worst <= 1e-9, f'scores differ by {worst} after kill {kill}'
     return counts, worst
@@ -191,6 +195,7 @@ def run_node(kills: int, folder: Path, context: Any, seed: int = 1) -> tuple[Cou
         for kill in range(kills):
             lives.start()
             corrector.work(0.2 + dice.random() * 0.8, lives.kill)
+            DAMAGES[kill % len(DAMAGES)](folder, dice)
             durable = open_durable(folder, new_learner)
             lost, doubled = compare(corrector.requests, durable.journal.entries())
             assert (lost, doubled) == (0, 0), f'{lost} lost, {doubled} doubled at kill {kill}'

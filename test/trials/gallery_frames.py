@@ -21,13 +21,13 @@ import cv2
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / 'operator'), str(ROOT / 'nodes')]
+sys.path[:0] = [str(ROOT), str(ROOT / 'operator')]
 
 from web_stand import Stand
 
-from proemlc_ros.operator.pictures import jpeg_of
-from proemlc_ros.operator.review import HistoryLine, HistoryList, SampleCard, SampleList
-from proemlc_ros.records import LabelState
+from proemlc_ros.features.sensor_arrays import jpeg_of
+from proemlc_ros.operator.actions import HistoryLine, HistoryList, SampleList
+from proemlc_ros.records import Annotation, LabelState, TaughtSample
 
 SCROLL = """seconds => new Promise((done) => {
   const region = document.getElementById('gallery-scroll');
@@ -53,10 +53,11 @@ class ManySamples:
     def __init__(self, samples: int, labels: int) -> None:
         self.names = [f'thing {number}' for number in range(labels)]
         self.cards = [
-            SampleCard(number, 1.7e9 + number, (self.names[number % labels],), who='Ada',
-                       picture=True, doubt=0.4 if number % 7 == 0 else -0.5,
-                       doubtful=self.names[number % labels] if number % 7 == 0 else '',
-                       expected=(self.names[(number + 1) % labels],))
+            TaughtSample(number, int(1.7e18) + number * 10**9,
+                         Annotation(0, (self.names[number % labels],), annotator='Ada'),
+                         has_picture=True, doubt=0.4 if number % 7 == 0 else -0.5,
+                         doubtful=self.names[number % labels] if number % 7 == 0 else '',
+                         expected=(self.names[(number + 1) % labels],))
             for number in range(1, samples + 1)]
         rng = np.random.default_rng(0)
         self.pictures = []
@@ -82,7 +83,8 @@ def serve(review: ManySamples, address: list[str], stop: threading.Event) -> Non
     """Run the dashboard until stopped; predictions of all labels come ten times a second."""
     async def main() -> None:
         stand = Stand(max_http_rate=1e4)
-        stand.actions.review = review
+        for name in ('samples', 'picture', 'history'):
+            setattr(stand.actions, name, getattr(review, name))
         names = tuple(review.names)
         stand.view.on_labels(LabelState(names, (10,) * len(names), (0.0,) * len(names),
                                         len(review.cards), 1))
@@ -96,7 +98,7 @@ def serve(review: ManySamples, address: list[str], stop: threading.Event) -> Non
 
 def run(samples: int, labels: int, seconds: float) -> dict[str, float]:
     """Return frames per second, the longest gap in milliseconds, and cards on the page."""
-    from dashboard_stand import chromium
+    from browser import chromium
     review, address, stop = ManySamples(samples, labels), [], threading.Event()
     server = threading.Thread(target=serve, args=(review, address, stop))
     server.start()

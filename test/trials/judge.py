@@ -10,9 +10,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
+from corrections import remove, rename
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel
@@ -73,12 +77,12 @@ def make_template(folder: Path) -> None:
     durable.snapshot()
     durable.load('kitchen')
     learn(200, 240)
-    durable.rename('label 1', 'label one')
+    rename(durable, 'label 1', 'label one')
     durable.snapshot()
     learn(300, 360)
     durable.undo()
     durable.undo()
-    durable.remove('rare 5')
+    remove(durable, 'rare 5')
     learn(400, 430)
     close(durable)
 

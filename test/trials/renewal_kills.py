@@ -29,7 +29,7 @@ from kill_harness import Say, open_durable, said_before_kill
 from proemlc_ros.classifier import renewal_task
 from proemlc_ros.classifier.classifier import Classifier
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.selection import renewal as core_renewal
+from proemlc_ros.core.selection import search
 from proemlc_ros.core.selection.search import CANDIDATES
 from proemlc_ros.journal.journal import Journal
 from proemlc_ros.records import Annotation, EventKind
@@ -38,6 +38,7 @@ WIDTH = 6
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
 # Of the victims, how many renew in the real process, which takes its time to start.
 IN_REAL_PROCESS = 0.2
+RENEWED = 'renewed'
 
 
 def new_learner() -> ProEMLC:
@@ -54,7 +55,7 @@ class ThisProcess:
     """Renews in this process, with few candidates, and takes every renewed model for better."""
 
     def run(self, task):
-        core_renewal.CANDIDATES = CANDIDATES[:2]
+        search.CANDIDATES = CANDIDATES[:2]
         renewal_task.is_better = lambda *points: True
         return renewal_task.renew(
             task, lambda: Journal(Path(task.journal), read_only=True).entries())
@@ -76,6 +77,8 @@ def victim(folder: Path, say: Say, start: int, real: bool) -> None:
         say(learnt.annotation.stamp)
         number += 1
         if waiting is None or waiting.done():
+            if classifier.durable.model.renewed_at:
+                say(RENEWED)
             waiting = renewals.request()
         if number % 7 == 0:
             classifier.durable.snapshot()
@@ -122,11 +125,12 @@ def run(kills: int, folder: Path, seed: int = 1) -> str:
     dice = random.Random(seed)
     acknowledged: list[int] = []
     start = 1
-    for _ in range(kills):
+    for life in range(kills):
         real = dice.random() < IN_REAL_PROCESS
-        acknowledged += said_before_kill(
+        said = said_before_kill(
             partial(victim, folder, start=start, real=real),
-            dice.random() * (4.0 if real else 1.5))
+            dice.random() * (4.0 if real else 1.5), wanted='' if life else RENEWED)
+        acknowledged += [word for word in said if word != RENEWED]
         # Behind everything that the victim may have written without a word.
         start = max(acknowledged, default=0) + 10
     return f'{kills} kills: {check(folder, acknowledged)}'

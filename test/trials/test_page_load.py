@@ -15,7 +15,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / 'operator')]
 from page_load import TOKEN, Trial
 from web_stand import Stand
 
-from proemlc_ros.operator.web.access import Access
+from proemlc_ros.operator.web.guard import Access
 
 
 async def see_things(stand):

@@ -1,6 +1,9 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrated probabilities: a logistic curve per label (Platt), shrunk towards a common one."""
+"""Calibrated probabilities: a logistic curve per label (Platt), shrunk towards a common one.
+
+And how well known an input is, by its leverage and by how much the neurons answer to it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from proemlc_ros.core.deciding.compiled import compiled, curves
-from proemlc_ros.core.solving.blas import Array
+from proemlc_ros.core.compiled import Array, compiled
 
 Mask = npt.NDArray[np.bool_]
 Targets = npt.NDArray[np.int8]
@@ -26,6 +28,8 @@ _LABEL_PRECISION = 4.0, 2.0
 _LIMIT, _BINS = 2.0, 80
 _CENTRES: Array = (np.arange(_BINS) + 0.5) * (2.0 * _LIMIT / _BINS) - _LIMIT
 _ROUNDS = 8
+# Steps below this have a square beyond the precision, which is what the next one would be.
+_SETTLED = 1e-8
 _SLOPES = 0.5, 50.0
 # A label that every sample shows teaches nothing of what lacks it. There it is as likely as not
 # where the input is as familiar as this share of what was learnt.
@@ -39,6 +43,10 @@ class LeftOut(NamedTuple):
     targets: Targets  # (n, labels): -1, 1; 0: unknown
     weights: Array  # (n,)
     known: Array  # (n,), how well known each sample is, itself included
+    distances: Array = np.zeros(0)  # (n,), to all but near-copies; NaN: not known; empty: of none
+    # (n, 2), the neuron around each, and that around a near-copy; -1: none, -2: not known which
+    copies: npt.NDArray[np.intp] = np.zeros((0, 2), dtype=np.intp)
+    views: float = math.inf  # how many views they are of; at most as many as there are samples
 
 
 class Calibration(NamedTuple):
@@ -102,26 +110,18 @@ def fit_calibration(evidence: LeftOut, counts: npt.NDArray[np.int64]) -> Calibra
         counts: for each label how many samples showed it; a label that only one sample shows has
             no score to tell of, since without that sample it is not known at all.
     """
-    fitted: Array
-    if curves is None or evidence.scores.dtype != np.float64:
-        fitted, common = plain_curves(evidence, counts)
-    else:
-        fitted = np.empty((3, len(counts)))
-        common = curves.fit_curves(
-            *map(np.ascontiguousarray, (evidence.scores, evidence.targets, evidence.weights)),
-            counts, fitted, PRIOR, _COMMON_PRECISION, _LABEL_PRECISION)
+    fitted, common = _curves(evidence, counts)
     slopes, offsets, lacking = fitted
     weight = float(evidence.weights.sum())
     usual = float(evidence.weights @ evidence.known) / weight if weight else 1.0
     return Calibration(slopes, offsets, common, (lacking == 0.0) & (counts > 0), usual)
 
 
-def plain_curves(evidence: LeftOut,
-                 counts: npt.NDArray[np.int64]) -> tuple[Array, tuple[float, float]]:
-    """Return what curves.c gives, in NumPy.
+def _curves(evidence: LeftOut,
+            counts: npt.NDArray[np.int64]) -> tuple[Array, tuple[float, float]]:
+    """Return slopes, offsets and the weight of the samples that lack each label, (3, labels).
 
-    Slopes, offsets and the weight of the samples that lack each label, (3, labels); and slope and
-    offset of the common curve.
+    And slope and offset of the common curve.
     """
     # float32 is enough to find a bin, and faster.
     bins = ((evidence.scores.astype(np.float32) + np.float32(_LIMIT))
@@ -166,4 +166,41 @@ def _newton(positive: Array, total: Array, prior: tuple[float, float],
                 (a * down[1] - b * down[0]) / determinant)
         slopes = np.clip(slopes - np.clip(step[0], -4.0, 4.0), *_SLOPES)
         offsets = offsets - np.clip(step[1], -4.0, 4.0)
+        if max(np.abs(step[0]).max(initial=0.0), np.abs(step[1]).max(initial=0.0)) < _SETTLED:
+            break
     return slopes, offsets
+
+
+def known_share(leverage: float, square: float, mass: float, ridge: float,
+                usual_mass: float) -> float:
+    """Return how well known an input is, from 0 (nothing like it) to 1.
+
+    The leverage q = hMh counts by the pull q / (1 + q) that the sample would have on its own
+    score, relative to the same in an empty model, where q is |h|^2 / ridge. Neurons around centres
+    fall silent far from them, so for them the share of their usual answer that is missing counts
+    as new.
+
+    Args:
+        leverage: hMh of the input.
+        square: |h|^2.
+        mass: |neurons|^2.
+        ridge: weight of the penalty.
+        usual_mass: of a learnt sample on average; 0: it does not matter.
+    """
+    # Rounding may leave a leverage of -1e-16; beyond that, the precision has not held it.
+    if square == 0.0 or not (-0.1 < leverage < math.inf and square < math.inf):
+        return 0.0
+    share = leverage / (1.0 + leverage) * (ridge + square) / square
+    known = 1.0 - min(max(share, 0.0), 1.0)
+    return known * min(1.0, mass / usual_mass) if usual_mass > 0.0 else known
+
+
+def known_shares(leverages: Array, squares: Array, masses: Array, ridge: float,
+                 usual_mass: Array | float) -> Array:
+    """Return known_share() of each row; usual_mass: one for all, or one per row."""
+    with np.errstate(divide='ignore', invalid='ignore'):
+        shares = leverages / (1.0 + leverages) * ((ridge + squares) / squares)
+        answers = np.where(np.greater(usual_mass, 0.0), masses / usual_mass, 1.0)
+    known = np.where(np.isfinite(shares), 1.0 - np.clip(shares, 0.0, 1.0), 0.0)
+    known *= np.minimum(answers, 1.0)
+    return known

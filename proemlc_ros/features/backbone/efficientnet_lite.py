@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proemlc_ros.errors import BackboneError
-from proemlc_ros.features.backbone.onnx_writer import OnnxGraph
+from proemlc_ros.features.backbone.onnx_files import GraphWriter
 
-BATCH_NORM_EPSILON = 1e-3
+_BATCH_NORM_EPSILON = 1e-3
+# Of files that robots were taught with; their hash names the network.
+_OPSET, _IR_VERSION = 11, 7
 
 
-class BlockGroup(NamedTuple):
+class _BlockGroup(NamedTuple):
     """Blocks of one resolution: how many before scaling, kernel and stride of the first."""
 
     blocks: int
@@ -30,9 +32,9 @@ class BlockGroup(NamedTuple):
     stride: int
 
 
-BLOCK_GROUPS = (
-    BlockGroup(1, 3, 1), BlockGroup(2, 3, 2), BlockGroup(2, 5, 2), BlockGroup(3, 3, 2),
-    BlockGroup(3, 5, 1), BlockGroup(4, 5, 2), BlockGroup(1, 3, 1))
+_BLOCK_GROUPS = (
+    _BlockGroup(1, 3, 1), _BlockGroup(2, 3, 2), _BlockGroup(2, 5, 2), _BlockGroup(3, 3, 2),
+    _BlockGroup(3, 5, 1), _BlockGroup(4, 5, 2), _BlockGroup(1, 3, 1))
 
 
 def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: int,
@@ -47,13 +49,13 @@ def lite_network(tensors: Mapping[str, NDArray[Any]], depth: float, input_size: 
 
     Raises:
         BackboneError: the weights are not those of such a network.
-
+        MissingDependencyError: the package onnx is not installed.
     """
     builder = _LiteBuilder(tensors, input_size)
     current = builder.convolution('image', '_conv_stem', '_bn0', kernel=3, stride=2)
     number = 0
-    for place, group in enumerate(BLOCK_GROUPS):
-        fixed = place in (0, len(BLOCK_GROUPS) - 1)
+    for place, group in enumerate(_BLOCK_GROUPS):
+        fixed = place in (0, len(_BLOCK_GROUPS) - 1)
         for repeat in range(group.blocks if fixed else math.ceil(depth * group.blocks)):
             current = builder.block(
                 current, f'_blocks.{number}.', group.kernel, group.stride if not repeat else 1)
@@ -69,11 +71,11 @@ class _LiteBuilder:
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], input_size: int) -> None:
         self._tensors = tensors
-        self._graph = OnnxGraph()
+        self._graph = GraphWriter()
         self._size = input_size
         self._channels = 3
-        self._limits = [self._graph.weight('zero', np.array(0, np.float32)),
-                        self._graph.weight('six', np.array(6, np.float32))]
+        self._limits = [self._graph.constant(limit, np.float32, name)
+                        for name, limit in (('zero', 0), ('six', 6))]
 
     def block(self, current: str, prefix: str, kernel: int, stride: int) -> str:
         """Add an inverted residual block; the first one of a network expands nothing."""
@@ -86,7 +88,7 @@ class _LiteBuilder:
         current = self.convolution(
             current, f'{prefix}_project_conv', f'{prefix}_bn2', kernel=1, active=False)
         if stride == 1 and channels == self._channels:
-            current = self._graph.node('Add', [current, start], f'{prefix}sum')
+            current = self._graph.add('Add', current, start, name=f'{prefix}sum')
         return current
 
     def convolution(self, current: str, name: str, norm: str, kernel: int, stride: int = 1,
@@ -98,25 +100,27 @@ class _LiteBuilder:
         groups = self._channels if grouped else 1
         if grouped and len(scale) != self._channels:
             raise BackboneError(f'{name} has {len(scale)} filters for {self._channels} channels')
-        result = self._graph.node(
-            'Conv',
-            [current,
-             self._graph.weight(f'{name}.weight', (
-                 weights * scale[:, np.newaxis, np.newaxis, np.newaxis]).astype(np.float32)),
-             self._graph.weight(f'{name}.bias', shift.astype(np.float32))],
-            f'{name}.out', group=groups, kernel_shape=[kernel, kernel], strides=[stride, stride],
-            pads=self._padding(kernel, stride))
+        result = self._graph.add(
+            'Conv', current,
+            self._graph.constant(weights * scale[:, np.newaxis, np.newaxis, np.newaxis],
+                                 np.float32, f'{name}.weight'),
+            self._graph.constant(shift, np.float32, f'{name}.bias'),
+            name=f'{name}.out', group=groups, kernel_shape=[kernel, kernel],
+            strides=[stride, stride], pads=self._padding(kernel, stride))
         self._channels = len(scale)
-        return self._graph.node('Clip', [result, *self._limits], f'{name}.relu6') if (
+        return self._graph.add('Clip', result, *self._limits, name=f'{name}.relu6') if (
             active) else result
 
     def finish(self, current: str, input_size: int, notes: Mapping[str, str]) -> bytes:
         """Average over the image and return the file."""
-        pooled = self._graph.node('GlobalAveragePool', [current], 'pooled')
-        self._graph.node('Flatten', [pooled], 'features', axis=1)
-        return self._graph.model(
-            'efficientnet_lite', ('image', ['batch', 3, input_size, input_size]),
-            ('features', ['batch', self._channels]), notes)
+        graph = self._graph
+        graph.add('Flatten', graph.add('GlobalAveragePool', current, name='pooled'),
+                  name='features', axis=1)
+        made = graph.graph(
+            'efficientnet_lite', [graph.tensor('image', ['batch', 3, input_size, input_size])],
+            [graph.tensor('features', ['batch', self._channels])])
+        content: bytes = graph.model(made, _OPSET, _IR_VERSION, notes).SerializeToString()
+        return content
 
     def _normalisation(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return factor and summand of a batch normalisation, per channel."""
@@ -125,8 +129,8 @@ class _LiteBuilder:
             self._floats(f'{name}.{part}', count)
             for part in ('weight', 'bias', 'running_mean', 'running_var'))
         if gain.ndim != 1 or (variance < 0).any():
-            raise BackboneError(f'{name} is no batch normalisation')
-        scale = gain / np.sqrt(variance + BATCH_NORM_EPSILON)
+            raise BackboneError(f'{name} is not a batch normalisation')
+        scale = gain / np.sqrt(variance + _BATCH_NORM_EPSILON)
         return scale, bias - mean * scale
 
     def _padding(self, kernel: int, stride: int) -> list[int]:

@@ -23,10 +23,10 @@ import numpy as np
 
 from proemlc_ros.errors import BackboneError, ProEMLCError
 
-MEMORY = 4 << 30
-SECONDS = 120
-MOST_VALUES = 100_000  # as many as the classifier takes unless told otherwise
-REPEATS = 15
+_MEMORY = 4 << 30
+_SECONDS = 120
+_MOST_VALUES = 100_000  # as many as the classifier takes unless told otherwise
+_REPEATS = 15
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class NetworkSpeed:
     Args:
         width: values per image.
         engine: library that ran it.
-        network_ms: the network alone for one image, one thread.
+        network_ms: the network alone for one image with all of its looks, one thread.
         image_ms: a picture of 640 x 480 with resizing, one thread.
         images_per_second: many pictures at once, on all processors.
     """
@@ -57,31 +57,29 @@ def check_network(path: Path, parameters: Mapping[str, Any]) -> NetworkSpeed:
 
     Raises:
         BackboneError: it does not run, or what it gives is no use as features.
-
     """
     command = [sys.executable, '-m', 'proemlc_ros.features.backbone.network_check', str(path),
                json.dumps(dict(parameters))]
     try:
         result = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
-        raise BackboneError(f'{path} ran for more than {SECONDS} s; it is not usable') from error
+        raise BackboneError(f'{path} ran for more than {_SECONDS} s; it is not usable') from error
     lines = result.stdout.strip().splitlines()
     answer = json.loads(lines[-1]) if lines and lines[-1].startswith('{') else {}
     if 'width' not in answer:
         reason = answer.get('error') or (
             f'the process that tried it ended with code {result.returncode}, perhaps at its limit '
-            f'of {MEMORY >> 30} GB of memory')
+            f'of {_MEMORY >> 30} GB of memory')
         raise BackboneError(f'{path} is refused: {reason}')
     return NetworkSpeed(**answer)
 
 
-def checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
+def _checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
     """Do what check_network promises, in this process.
 
     Raises:
         ProEMLCError: as above.
-
     """
     import cv2
 
@@ -91,8 +89,8 @@ def checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
     extractor: Any = make_extractor('onnx_embedding', given)
     # What is joined to the output must not hide that the network itself is no use.
     network: Any = make_extractor('onnx_embedding', {**given, 'colours': 0.0})
-    if extractor.width > MOST_VALUES:
-        raise BackboneError(f'it gives {extractor.width} values; the limit is {MOST_VALUES}')
+    if extractor.width > _MOST_VALUES:
+        raise BackboneError(f'it gives {extractor.width} values; the limit is {_MOST_VALUES}')
     random = np.random.default_rng(0)
     pictures = [random.integers(0, 256, (480, 640, 3), np.uint8) // divisor
                 for divisor in (1, 2, 4, 8)]
@@ -102,10 +100,10 @@ def checked(path: str, parameters: Mapping[str, Any]) -> NetworkSpeed:
     together = np.array(network.extract_many(pictures))
     if np.abs(together - vectors).max() > 1e-3 * np.abs(vectors).max():
         raise BackboneError('it gives other values for several pictures than for each alone')
-    tensor = extractor.tensor(pictures[0])
+    prepared = extractor.prepared(pictures[0])
     batch, = durations(3, lambda: extractor.extract_many(pictures * 4))
     network_alone, whole = durations(
-        REPEATS, lambda: extractor.network.run(tensor), lambda: extractor(pictures[0]))
+        _REPEATS, lambda: extractor.finished(prepared), lambda: extractor(pictures[0]))
     return NetworkSpeed(extractor.width, extractor.engine_name, 1e3 * network_alone, 1e3 * whole,
                         4 * len(pictures) / batch)
 
@@ -127,10 +125,10 @@ def durations(times: int, *functions: Callable[[], object]) -> list[float]:
 def main(words: list[str]) -> int:
     """Print the result of one check, or why there is none, as JSON."""
     path, parameters = words
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        print(json.dumps(asdict(checked(path, json.loads(parameters)))))
+        print(json.dumps(asdict(_checked(path, json.loads(parameters)))))
     except (ProEMLCError, MemoryError) as error:
         print(json.dumps({'error': ' '.join(str(error).split()) or 'out of memory'}))
     return 0

@@ -16,10 +16,10 @@ from typing import Any
 from proemlc_ros.errors import BackboneError
 from proemlc_ros.files import replace_text, sync_folder
 
-DEFAULT_FILE = 'default'
-ABOUT_FILE = 'backbone.json'
-PARAMETER_FILE = 'features.yaml'
-NAME = re.compile(r'[a-z0-9][a-z0-9_.-]{0,63}')
+_DEFAULT_FILE = 'default'
+_ABOUT_FILE = 'backbone.json'
+_PARAMETER_FILE = 'features.yaml'
+_NAME = re.compile(r'[a-z0-9][a-z0-9_.-]{0,63}')
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,13 @@ class Backbone:
     @property
     def parameter_file(self) -> Path:
         """Parameter file of the feature node that fits."""
-        return self.folder / PARAMETER_FILE
+        return self.folder / _PARAMETER_FILE
 
     def extractor_parameters(self) -> dict[str, Any]:
         """Return the parameters of onnx_embedding for this network, once its file is checked.
 
         Raises:
             BackboneError: the file is missing or was changed since it was installed.
-
         """
         try:
             content = self.model.read_bytes()
@@ -88,7 +87,7 @@ def backbone_folder() -> Path:
 def installed_backbones(folder: Path | None = None) -> list[Backbone]:
     """Return what is installed, by name; entries that cannot be read are left out."""
     found = []
-    for path in sorted((folder or backbone_folder()).glob(f'*/{ABOUT_FILE}')):
+    for path in sorted((folder or backbone_folder()).glob(f'*/{_ABOUT_FILE}')):
         try:
             found.append(read_backbone(path.parent))
         except BackboneError:
@@ -101,11 +100,10 @@ def default_backbone(folder: Path | None = None) -> Backbone | None:
 
     Raises:
         BackboneError: its entry is damaged.
-
     """
     folder = folder or backbone_folder()
     try:
-        name = (folder / DEFAULT_FILE).read_text(encoding='utf-8').strip()
+        name = (folder / _DEFAULT_FILE).read_text(encoding='utf-8').strip()
     except (OSError, UnicodeDecodeError):
         return None
     return read_backbone(folder / checked_name(name)) if name else None
@@ -116,10 +114,9 @@ def read_backbone(folder: Path) -> Backbone:
 
     Raises:
         BackboneError: it is not there, or its description is damaged.
-
     """
     try:
-        about = json.loads((folder / ABOUT_FILE).read_text(encoding='utf-8'))
+        about = json.loads((folder / _ABOUT_FILE).read_text(encoding='utf-8'))
         if about['name'] != folder.name:
             raise ValueError(f'it is about {about["name"]!r}')
         return Backbone(
@@ -128,7 +125,7 @@ def read_backbone(folder: Path) -> Backbone:
             str(about['speed']), float(about['image_ms']))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackboneError(
-            f'the backbone in {folder} is not there or its {ABOUT_FILE} is damaged ({error}); '
+            f'the backbone in {folder} is not there or its {_ABOUT_FILE} is damaged ({error}); '
             'install it again') from error
 
 
@@ -138,7 +135,6 @@ def write_backbone(backbone: Backbone, content: bytes) -> Backbone:
     Args:
         backbone: with the folder where it goes.
         content: of its ONNX file.
-
     """
     target = backbone.folder
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -151,13 +147,13 @@ def write_backbone(backbone: Backbone, content: bytes) -> Backbone:
             file.flush()
             os.fsync(file.fileno())
         about = {key: value for key, value in asdict(backbone).items() if key != 'folder'}
-        replace_text(beside / ABOUT_FILE, json.dumps(about, indent=2) + '\n')
-        replace_text(beside / PARAMETER_FILE, parameter_text(backbone))
+        replace_text(beside / _ABOUT_FILE, json.dumps(about, indent=2) + '\n')
+        replace_text(beside / _PARAMETER_FILE, parameter_text(backbone))
         if target.exists():
             target.rename(replaced)
         beside.rename(target)
         sync_folder(target.parent)
-        replace_text(target.parent / DEFAULT_FILE, f'{backbone.name}\n')
+        replace_text(target.parent / _DEFAULT_FILE, f'{backbone.name}\n')
     finally:
         shutil.rmtree(beside, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
@@ -180,10 +176,9 @@ def checked_name(name: str) -> str:
 
     Raises:
         BackboneError: it is not.
-
     """
-    if not NAME.fullmatch(name):
+    if not _NAME.fullmatch(name):
         raise BackboneError(
-            f'{name[:80]!r} is no name for a backbone: small letters, digits, _, . and -, at most '
+            f'{name[:80]!r} is not a backbone name: lower-case letters, digits, _, ., -; at most '
             '64 of them')
     return name

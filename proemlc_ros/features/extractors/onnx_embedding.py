@@ -17,30 +17,34 @@ from numpy.typing import NDArray
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError
 from proemlc_ros.features.extractor import Vector, parameter
-from proemlc_ros.features.extractors.colour import ColourHistogram
-from proemlc_ros.features.extractors.image_extractor import ImageExtractor, white_level_of
+from proemlc_ros.features.extractors.images import (
+    ColourHistogram,
+    ImageExtractor,
+    resized_by_area,
+    white_level_of,
+)
 from proemlc_ros.features.network import Network, open_network
-from proemlc_ros.features.resizing import resized_by_area
 
 # Parameters that change the speed, not the values.
-NOT_IN_IDENTITY = ('threads', 'batch_threads', 'engine')
+_NOT_IN_IDENTITY = ('threads', 'batch_threads', 'engine', 'providers')
 # Images per call of the network: more brings no speed and takes memory.
-LARGEST_BATCH = 8
+_LARGEST_BATCH = 8
+_MOST_LOOKS = 5
 # The colours that are joined to the output, of an image of at most this side, for speed.
-COLOURS = ColourHistogram()
-COLOUR_SIDE = 112
-NO_COLOURS = np.zeros(0, np.float32)
+_COLOURS = ColourHistogram()
+_COLOUR_SIDE = 112
+_NO_COLOURS = np.zeros(0, np.float32)
 
 
-class ResizedImage(NamedTuple):
+class _ResizedImage(NamedTuple):
     """An image of the model's size as floats, (rows, columns) or (…, 3), and its white."""
 
     values: NDArray[Any]
     white: float
 
 
-class PreparedImage(NamedTuple):
-    """An image as the model takes it, a batch of one, and the shares of its colours."""
+class _PreparedImage(NamedTuple):
+    """An image as the model takes it, a batch of its looks, and the shares of its colours."""
 
     tensor: NDArray[Any]
     colours: Vector
@@ -57,6 +61,9 @@ class OnnxEmbedding(ImageExtractor):
 
     With `colours`, shares of colours are joined to the output: networks that were trained to
     tell kinds of things apart care little for them, and people tell things by them.
+
+    With several `looks` the model sees the image several times, whole and its middle, in one
+    batch; the vector is the mean of theirs, each scaled to length 1. Colours are of the first.
     """
 
     kind: ClassVar[str] = 'onnx_embedding'
@@ -79,6 +86,12 @@ class OnnxEmbedding(ImageExtractor):
         0, 'Threads for several regions of an image at once; 0 = one per processor')
     engine: str = parameter(
         'auto', 'Library that runs the model: onnxruntime, opencv, or auto = the first installed')
+    looks: tuple[float, ...] = parameter(
+        (1.0,), 'Parts of the image that the model sees, each by the share of its sides around '
+        'the middle, above 0 to 1; several need normalise')
+    providers: str = parameter(
+        'auto', 'What onnxruntime runs the model on: tensorrt, cuda, openvino, coreml or cpu; '
+        'auto = the first that works; cpu where the one named does not')
     network: Network = field(init=False, repr=False)
     _width: int = field(init=False, repr=False)
 
@@ -90,7 +103,13 @@ class OnnxEmbedding(ImageExtractor):
         if not 0.0 <= self.colours < 1.0 or (self.colours and not self.normalise):
             raise ExtractorError(f'colours is {self.colours}; it must be at least 0 and below 1, '
                                  'and 0 where normalise is false')
-        self.network = open_network(self.model, self.output, self.threads, self.engine)
+        if not 1 <= len(self.looks) <= _MOST_LOOKS or not all(
+                0.0 < look <= 1.0 for look in self.looks) or (
+                len(self.looks) > 1 and not self.normalise):
+            raise ExtractorError(f'looks is {list(self.looks)}; it must be 1 to {_MOST_LOOKS} '
+                                 'shares above 0 to 1, and one where normalise is false')
+        self.network = open_network(
+            self.model, self.output, self.threads, self.engine, self.providers)
         self._width = len(self(np.zeros((8, 8, 3), np.uint8)))
 
     @property
@@ -100,14 +119,19 @@ class OnnxEmbedding(ImageExtractor):
 
     @property
     def engine_name(self) -> str:
-        """Library that runs the model."""
+        """Library that runs the model, and the accelerator."""
         return self.network.engine
+
+    @property
+    def problem(self) -> str:
+        """Why a better accelerator is not used."""
+        return self.network.problem
 
     def identity_value(self, parameter_name: str) -> Any:
         """Return the hash in place of the path, and leave out what does not change the values."""
         if parameter_name == 'model':
             return self.network.file_hash
-        if parameter_name in NOT_IN_IDENTITY:
+        if parameter_name in _NOT_IN_IDENTITY:
             return type(self).__dataclass_fields__[parameter_name].default
         return getattr(self, parameter_name)
 
@@ -116,27 +140,26 @@ class OnnxEmbedding(ImageExtractor):
 
         Raises:
             BadSensorDataError: the model failed on the image, or its output is not finite.
-
         """
         return self.finished(self.prepared(sample))
 
-    def prepared(self, sample: NDArray[Any]) -> PreparedImage:
+    def prepared(self, sample: NDArray[Any]) -> _PreparedImage:
         """Return an image as the model takes it, and its colours where they are joined.
 
         Raises:
             BadSensorDataError: not an image, or one without pixels.
-
         """
-        image = self._resized(self.cropped(sample))
-        return PreparedImage(self._as_input(image),
-                             COLOURS(as_pixels(image)) if self.colours else NO_COLOURS)
+        image = self.cropped(sample)
+        looks = [self._resized(_middle(image, share)) for share in self.looks]
+        tensors = [self._as_input(look) for look in looks]
+        return _PreparedImage(tensors[0] if len(tensors) == 1 else np.concatenate(tensors),
+                              _COLOURS(_as_pixels(looks[0])) if self.colours else _NO_COLOURS)
 
-    def finished(self, prepared: PreparedImage) -> Vector:
+    def finished(self, prepared: _PreparedImage) -> Vector:
         """Return the embedding of a prepared image.
 
         Raises:
             BadSensorDataError: the model failed on the image, or its output is not finite.
-
         """
         return self._finished([prepared])[0]
 
@@ -145,11 +168,10 @@ class OnnxEmbedding(ImageExtractor):
 
         Raises:
             BadSensorDataError: as for one image.
-
         """
         if len(samples) < 2:
             return [self(sample) for sample in samples]
-        largest = LARGEST_BATCH if self.network.takes_batches else 1
+        largest = max(1, _LARGEST_BATCH // len(self.looks)) if self.network.takes_batches else 1
         size = min(largest, -(-len(samples) // self._workers))
         parts = [samples[start:start + size] for start in range(0, len(samples), size)]
         return [vector for part in self._pool.map(self._embed, parts) for vector in part]
@@ -165,41 +187,40 @@ class OnnxEmbedding(ImageExtractor):
     def _embed(self, samples: Sequence[NDArray[Any]]) -> list[Vector]:
         return self._finished([self.prepared(sample) for sample in samples])
 
-    def _finished(self, images: Sequence[PreparedImage]) -> list[Vector]:
+    def _finished(self, images: Sequence[_PreparedImage]) -> list[Vector]:
         tensors = [image.tensor for image in images]
         batch = tensors[0] if len(tensors) == 1 else np.concatenate(tensors)
         try:
-            result = self.network.run(batch)
+            result = self.network.run(batch) if self.network.takes_batches else np.concatenate(
+                [self.network.run(batch[place:place + 1]) for place in range(len(batch))])
         except Exception as error:  # onnxruntime's errors share no base class
             raise BadSensorDataError('onnx_failed', f'{self.model} failed: {error}') from error
-        vectors: Vector = result.reshape(len(images), -1)
+        vectors: Vector = result.reshape(len(batch), -1)
         if not np.isfinite(vectors).all():
             raise BadSensorDataError('not_finite', f'{self.model} gave values that are not finite')
         if self.normalise:
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
+            vectors = _of_unit_length(vectors)
+        if len(self.looks) > 1:
+            looks = vectors.reshape(len(images), len(self.looks), -1)
+            vectors = _of_unit_length(looks.mean(axis=1))
         if self.colours:
             shares = np.array([image.colours for image in images])
             vectors = np.hstack([vectors * np.float32(np.sqrt(1.0 - self.colours)),
                                  shares * np.float32(np.sqrt(self.colours))])
         return list(vectors)
 
-    def tensor(self, image: NDArray[Any]) -> NDArray[Any]:
-        """Return the image as the model's input: size, channels, order, type and scale."""
-        return self._as_input(self._resized(image))
-
-    def _resized(self, image: NDArray[Any]) -> ResizedImage:
+    def _resized(self, image: NDArray[Any]) -> _ResizedImage:
         shape = self.network.image.shape
         rows, columns = shape[2:] if shape[1] in (1, 3) else shape[1:3]
         small = resized_by_area(
             self._bounded(image), rows or self.input_size, columns or self.input_size)
-        return ResizedImage(small, white_level_of(image, self.white_level))
+        return _ResizedImage(small, white_level_of(image, self.white_level))
 
-    def _as_input(self, image: ResizedImage) -> NDArray[Any]:
+    def _as_input(self, image: _ResizedImage) -> NDArray[Any]:
         shape = self.network.image.shape
         channels_first = shape[1] in (1, 3)
         channels = shape[1] if channels_first else shape[3]
-        small = with_channels(image.values, 1 if channels == 1 else 3)
+        small = _with_channels(image.values, 1 if channels == 1 else 3)
         # Scaled after resizing, plane by plane: the same values in a fraction of the time.
         white = np.float32(image.white)
         planes: NDArray[np.float32] = np.ascontiguousarray(small.transpose(2, 0, 1), np.float32)
@@ -221,18 +242,31 @@ class OnnxEmbedding(ImageExtractor):
         return np.minimum(floats, np.float32(self.white_level)) if self.white_level else floats
 
 
-def as_pixels(image: ResizedImage) -> NDArray[np.uint8]:
+def _middle(image: NDArray[Any], share: float) -> NDArray[Any]:
+    """Return the middle of an image, with a share of its sides; at least a pixel."""
+    rows, columns = (max(1, round(side * share)) for side in image.shape[:2])
+    top, left = ((side - kept) // 2 for side, kept in zip(
+        image.shape, (rows, columns), strict=False))
+    return image[top:top + rows, left:left + columns]
+
+
+def _of_unit_length(vectors: Vector) -> Vector:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
+
+
+def _as_pixels(image: _ResizedImage) -> NDArray[np.uint8]:
     """Return an image for its colours: with 8 bits per value, and small."""
     values = image.values
     scaled = values if image.white == 255 else values * np.float32(255 / image.white)
     pixels: NDArray[np.uint8] = np.rint(scaled).astype(np.uint8)
-    rows, columns = (min(side, COLOUR_SIDE) for side in pixels.shape[:2])
+    rows, columns = (min(side, _COLOUR_SIDE) for side in pixels.shape[:2])
     if pixels.shape[:2] == (rows, columns):
         return pixels
     return np.asarray(cv2.resize(pixels, (columns, rows), interpolation=cv2.INTER_AREA), np.uint8)
 
 
-def with_channels(image: NDArray[Any], channels: int) -> NDArray[Any]:
+def _with_channels(image: NDArray[Any], channels: int) -> NDArray[Any]:
     """Return an image as (rows, columns, channels) with one or three channels."""
     if image.ndim == 2:
         image = np.repeat(image[..., np.newaxis], 3, axis=2)

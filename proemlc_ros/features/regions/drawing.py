@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from proemlc_ros.features.regions.proposals import as_rgb8
 from proemlc_ros.regions import Region
 
-FONT = cv2.FONT_HERSHEY_SIMPLEX
+_FONT = cv2.FONT_HERSHEY_SIMPLEX
 # Letters are this share of the picture's height, but never too small to read.
-LETTER_SHARE, LEAST_SCALE = 1 / 700, 0.4
+_LETTER_SHARE, _LEAST_SCALE = 1 / 700, 0.4
 NO_LABEL = (150, 150, 150)
+_UNKNOWN_TEXT = "I don't know"
 
 
 class Caption(NamedTuple):
@@ -26,6 +27,7 @@ class Caption(NamedTuple):
 
     region: Region
     labels: tuple[str, ...]
+    unknown: bool = False  # too novel for any label
 
 
 def drawn(image: NDArray[Any], captions: Sequence[Caption]) -> NDArray[np.uint8]:
@@ -36,7 +38,6 @@ def drawn(image: NDArray[Any], captions: Sequence[Caption]) -> NDArray[np.uint8]
     Args:
         image: (rows, columns) or RGB (rows, columns, 3), of 8 or 16 bits.
         captions: what to draw.
-
     """
     canvas = np.ascontiguousarray(as_rgb8(image)).copy()
     for caption in sorted(captions, key=lambda one: bool(one.labels)):
@@ -44,10 +45,10 @@ def drawn(image: NDArray[Any], captions: Sequence[Caption]) -> NDArray[np.uint8]
     return canvas
 
 
-def colour_of(label: str) -> tuple[int, int, int]:
+def _colour_of(label: str) -> tuple[int, int, int]:
     """Return the colour of a label: the same in every run, bright enough for black letters.
 
-    >>> colour_of('cup') == colour_of('cup') != colour_of('plate')
+    >>> _colour_of('cup') == _colour_of('cup') != _colour_of('plate')
     True
     """
     hue = zlib.crc32(label.encode()) % 180
@@ -58,9 +59,9 @@ def colour_of(label: str) -> tuple[int, int, int]:
 
 def _draw(canvas: NDArray[np.uint8], caption: Caption) -> None:
     height, width = canvas.shape[:2]
-    scale = max(LEAST_SCALE, height * LETTER_SHARE)
+    scale = max(_LEAST_SCALE, height * _LETTER_SHARE)
     thickness = max(1, round(2 * scale))
-    colour = colour_of(caption.labels[0]) if caption.labels else NO_LABEL
+    colour = _colour_of(caption.labels[0]) if caption.labels else NO_LABEL
     left, top = 0, 0
     if not caption.region.is_whole:
         left, top, right, bottom = (
@@ -68,22 +69,23 @@ def _draw(canvas: NDArray[np.uint8], caption: Caption) -> None:
                 caption.region.edges, (width, height) * 2, strict=True))
         cv2.rectangle(canvas, (left, top), (right, bottom), colour,
                       thickness if caption.labels else 1)
-    if not caption.labels:
+    # Of a crowd of boxes, that none is known needs no words.
+    if not caption.labels and not (caption.unknown and caption.region.is_whole):
         return
-    text = printable(', '.join(caption.labels))
-    (text_width, text_height), below = cv2.getTextSize(text, FONT, scale, 1)[:2]
+    text = _printable(', '.join(caption.labels)) or _UNKNOWN_TEXT
+    (text_width, text_height), below = cv2.getTextSize(text, _FONT, scale, 1)[:2]
     line = text_height + below + 2
     # Above the box where there is room, else inside it; never beyond the right edge.
     x = max(0, min(left, width - text_width - 1))
     y = top - line if top >= line else top
     cv2.rectangle(canvas, (x, y), (x + text_width, y + line), colour, -1)
-    cv2.putText(canvas, text, (x, y + text_height + 1), FONT, scale, (0, 0, 0), 1, cv2.LINE_AA)
+    cv2.putText(canvas, text, (x, y + text_height + 1), _FONT, scale, (0, 0, 0), 1, cv2.LINE_AA)
 
 
-def printable(text: str) -> str:
+def _printable(text: str) -> str:
     """Return a text with the letters that OpenCV can draw; '?' stands for others.
 
-    >>> printable('Käse')
+    >>> _printable('Käse')
     'K?se'
     """
     return ''.join(letter if ' ' <= letter <= '~' else '?' for letter in text)

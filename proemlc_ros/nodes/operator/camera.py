@@ -11,20 +11,20 @@ from typing import Any
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.validate_full_topic_name import validate_full_topic_name
-from sensor_msgs.msg import CompressedImage, Image
 
 from proemlc_ros.errors import BadSensorDataError
-from proemlc_ros.features.sensor_arrays import sample_of
+from proemlc_ros.features.sensor_arrays import jpeg_of, sample_of
 from proemlc_ros.foreign_text import shown
-from proemlc_ros.nodes.matched_subscription import MatchedSubscription
-from proemlc_ros.operator.picture_pairs import PicturePairs
-from proemlc_ros.operator.pictures import CameraPicture, jpeg_of
-from proemlc_ros.stamps import stamp_of
+from proemlc_ros.nodes.subscriptions import CameraSubscription
+from proemlc_ros.operator.recent import CameraPicture
+from proemlc_ros.stamps import StampBuffer, stamp_of
 
 # Seconds between looks at the publishers of the camera's topic.
 CHECK_PERIOD = 1.0
-IMAGE_TYPES: dict[str, type] = {
-    'sensor_msgs/msg/Image': Image, 'sensor_msgs/msg/CompressedImage': CompressedImage}
+# Pictures that wait for their predictions, and the other way round: two seconds of a camera.
+MAX_PAIRED = 60
+# Bytes of these pictures.
+MAX_BYTES = 64_000_000
 # A camera at just the maximum rate has some jitter.
 EARLY = 0.8
 # Seconds without a pair after which the page says so.
@@ -46,24 +46,27 @@ class Camera:
         max_side: longest side of the pictures, in pixels.
         give: called with each picture, in the node's thread.
         note: called with why there is no picture, in the node's thread; empty: there is one.
+        heard: called with the time of each image, whether it is shown or not.
         tolerance: seconds that a picture may be older or newer than its prediction.
     """
 
     def __init__(self, node: Node, topic: str, max_rate: float, max_side: int,
                  give: Callable[[CameraPicture], None], note: Callable[[str], None],
-                 tolerance: float = 0.0) -> None:
+                 heard: Callable[[float], None], tolerance: float = 0.0) -> None:
         self._node = node
         self._fixed = bool(topic)
-        self._topic = node.resolve_topic_name(topic) if topic else ''
         self._period = EARLY / max_rate
         self._max_side = max_side
         self._give = give
         self._note = note
-        # Called with the time of each image, whether it is shown or not.
-        self.heard: Callable[[float], None] = lambda now: None
-        self._subscription: MatchedSubscription | None = None
-        self._kind = ''
-        self._pairs = PicturePairs(round(tolerance * 1e9))
+        self._heard = heard
+        self._camera = CameraSubscription(node, self._on_image)
+        self._camera.follow(topic, warn=True)
+        self._pictures: StampBuffer[tuple[Any, str]] = StampBuffer(
+            MAX_PAIRED, MAX_BYTES, tolerance=round(tolerance * 1e9))
+        # Stamps of predictions whose pictures have not come yet.
+        self._waiting: StampBuffer[int] = StampBuffer(
+            MAX_PAIRED, tolerance=round(tolerance * 1e9))
         self._last = self._paired = float('-inf')
         self._predicted = self._named = self._received = float('-inf')
         node.create_timer(CHECK_PERIOD, self._check)
@@ -78,28 +81,28 @@ class Camera:
             always: whether it is wanted beyond the rate.
         """
         self._predicted = now = time.monotonic()
-        if source == self._topic:
+        if source == self._camera.topic:
             self._named = now
         elif not self._fixed:
-            if self._topic and now - self._named <= PATIENCE:
+            if self._camera.topic and now - self._named <= PATIENCE:
                 return  # Not at once: the vectors of two cameras may come in turn.
             self._follow(source)
             self._named = now
-        message = self._pairs.find(stamp) if always else self._pairs.add_stamp(stamp)
+        message = self._pictures.find(stamp)
         if message is not None:
             self._pass_on(stamp, message, always)
+        elif not always:
+            self._waiting.put(stamp, stamp)
 
     def _follow(self, topic: str) -> None:
         """Go over to another camera."""
-        if self._subscription is not None:
-            self._subscription.destroy()
-            self._subscription = None
-        self._topic = topic if _is_valid(topic) else ''
-        self._pairs.clear()
+        self._camera.follow(topic if _is_valid(topic) else '')
+        self._pictures.clear()
+        self._waiting.clear()
         self._received = self._paired = float('-inf')
         self._check()
 
-    def _pass_on(self, stamp: int, message: Any, always: bool = False) -> None:
+    def _pass_on(self, stamp: int, message: tuple[Any, str], always: bool = False) -> None:
         now = time.monotonic()
         self._paired = now
         self._note('')
@@ -107,52 +110,36 @@ class Camera:
             return
         self._last = now
         try:
-            pixels = sample_of(message, self._kind)
+            pixels = sample_of(*message)
         except BadSensorDataError as error:
             self._node.get_logger().warning(f'picture dropped: {error}', throttle_duration_sec=10)
-            self._note(f'The pictures of {shown(self._topic)} cannot be shown: {error}')
+            self._note(f'The pictures of {shown(self._camera.topic)} cannot be shown: {error}')
             return
         height, width = pixels.shape[:2]
         self._give(CameraPicture(stamp, jpeg_of(pixels, self._max_side), (width, height)))
 
     def _check(self) -> None:
         """Follow the publishers of the topic, and say what is missing."""
-        if self._subscription is not None:
-            self._subscription.check()
-        elif self._topic:
-            self._subscribe()
+        self._camera.check()
         now = time.monotonic()
         if now - self._paired > PATIENCE:
             self._note(self._reason(now))
 
-    def _subscribe(self) -> None:
-        types = {info.topic_type for info
-                 in self._node.get_publishers_info_by_topic(self._topic)}
-        kind = next((kind for kind in IMAGE_TYPES if kind in types), None)
-        if kind is None:
-            return
-        self._kind = kind
-        self._subscription = MatchedSubscription(
-            self._node, IMAGE_TYPES[kind], self._topic, self._on_image)
-        self._node.get_logger().info(f'pictures from {self._topic} ({kind})')
-
-    def _on_image(self, message: Any) -> None:
+    def _on_image(self, message: Any, kind: str) -> None:
         self._received = time.monotonic()
-        self.heard(self._received)
+        self._heard(self._received)
         stamp = stamp_of(message.header)
-        waited = self._pairs.add_picture(stamp, message, len(message.data))
+        self._pictures.put(stamp, (message, kind), len(message.data))
+        waited = self._waiting.pop(stamp)
         if waited is not None:
-            self._pass_on(waited, message)
+            self._pass_on(waited, (message, kind))
 
     def _reason(self, now: float) -> str:
-        topic = shown(self._topic)
-        if not self._topic:
+        topic = shown(self._camera.topic)
+        if not self._camera.topic:
             return NOT_NAMED if now - self._predicted < PATIENCE else ''
-        if self._subscription is None:
-            publishers = self._node.get_publishers_info_by_topic(self._topic)
-            types = ', '.join(sorted({info.topic_type for info in publishers}))
-            return (f'{topic} carries {types}, no pictures.' if types
-                    else f'Nobody publishes {topic}.')
+        if missing := self._camera.missing():
+            return missing
         if now - self._received > PATIENCE:
             return f'No picture comes from {topic}.'
         if now - self._predicted > PATIENCE:

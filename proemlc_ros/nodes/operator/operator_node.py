@@ -18,6 +18,7 @@ from rclpy.qos import (
     ReliabilityPolicy,
 )
 
+from proemlc_ros.classifier.validation import validate_message
 from proemlc_ros.conversions import (
     annotation_of,
     event_of,
@@ -26,6 +27,7 @@ from proemlc_ros.conversions import (
     stamped_prediction_of,
     stamped_vector_of,
 )
+from proemlc_ros.errors import ProEMLCError
 from proemlc_ros.msg import (
     FeatureVector,
     LabelAnnotation,
@@ -34,10 +36,14 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
-from proemlc_ros.nodes.operator.services import OperatorServices
-from proemlc_ros.nodes.parameter_table import Declared, ParameterTable
-from proemlc_ros.nodes.throttled_log import ThrottledLog, warnings_of
-from proemlc_ros.operator.classifier_view import ClassifierView, Health
+from proemlc_ros.nodes.logs import ThrottledLog, warnings_of
+from proemlc_ros.nodes.operator.camera import Camera
+from proemlc_ros.nodes.operator.services import ClassifierClient
+from proemlc_ros.nodes.parameters import Declared, ParameterTable
+from proemlc_ros.operator.actions import Actions
+from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health
+from proemlc_ros.operator.recent import CameraPicture
+from proemlc_ros.records import StampedPrediction, StampedVector
 
 # Seconds between checks of whether the classifier's services are there.
 CHECK_PERIOD = 0.5
@@ -68,13 +74,16 @@ class OperatorNode(Node):
     """
 
     def __init__(self, name: str, table: Iterable[Declared], **node_options: Any) -> None:
-        super().__init__(name, **node_options)
+        super().__init__(
+            name, automatically_declare_parameters_from_overrides=True, **node_options)
         self.settings = ParameterTable(self, (CLASSIFIER, *table), lambda values: None).values
         self.view = ClassifierView()
         self.warnings = ThrottledLog(warnings_of(self.get_logger()), WARNING_PERIOD)
         self._loop = asyncio.get_running_loop()
+        self._camera: Camera | None = None
         self.classifier = self._subscribe(self.settings.classifier)
-        self.actions = OperatorServices(self, self.settings.classifier, self.view)
+        self.client = ClassifierClient(self, self.settings.classifier, self.view)
+        self.actions = Actions(self.client, self.view)
         self.create_timer(CHECK_PERIOD, self._check_services)
 
     def _subscribe(self, classifier: str) -> str:
@@ -82,7 +91,7 @@ class OperatorNode(Node):
 
         def listen(kind: type, topic: str, take: Callable[[Any], None], qos: QoSProfile) -> Any:
             return self.create_subscription(
-                kind, f'{classifier}/{topic}', self._tolerant(take, topic), qos)
+                kind, f'{classifier}/{topic}', self.tolerant(take, topic), qos)
 
         listen(FeatureVector, 'features', self._on_features, VECTORS)
         listen(Prediction, 'predictions', self._on_prediction, PREDICTIONS)
@@ -92,17 +101,19 @@ class OperatorNode(Node):
         listen(ModelEvent, 'events', self._on_event, RELIABLE)
         self.create_subscription(
             DiagnosticArray, '/diagnostics',
-            self._tolerant(self._on_diagnostics, 'diagnostics'), 10)
+            self.tolerant(self._on_diagnostics, 'diagnostics'), 10)
         # As resolved, so that remapping and namespaces are included.
         return str(labels.topic_name).rpartition('/')[0]
 
-    def _tolerant(self, take: Callable[[Any], None], topic: str) -> Callable[[Any], None]:
+    def tolerant(self, take: Callable[[Any], None], topic: str) -> Callable[[Any], None]:
         """Return a callback that drops what it cannot take; any node may send to the topics."""
 
         def take_or_drop(message: Any) -> None:
             try:
+                if not isinstance(message, DiagnosticArray):  # Of many nodes; shown in short.
+                    validate_message(message)
                 take(message)
-            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            except (ArithmeticError, LookupError, ProEMLCError, TypeError, ValueError) as error:
                 self.warnings.log(topic, f'Dropped a message of {topic}: {ascii(str(error))}')
         return take_or_drop
 
@@ -111,23 +122,33 @@ class OperatorNode(Node):
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def before_prediction(self, stamp: int, source: str) -> None:
-        """Prepare for a prediction; called in the node's thread before the view has it.
+    def watch_camera(self, rate: float, size: int, take: Callable[[CameraPicture], None],
+                     tolerance: float = 0.0) -> None:
+        """Take the pictures that predictions and queries are about, from image_topic.
 
         Args:
-            stamp: of the prediction, in nanoseconds.
-            source: topic that its features were made of; empty: not stated.
+            rate: pictures per second.
+            size: longest side of the pictures, in pixels.
+            take: called with each picture, in the asyncio loop.
+            tolerance: seconds that a picture may be older or newer than its prediction.
         """
+        self._camera = Camera(
+            self, self.settings.image_topic, rate, size,
+            lambda picture: self.post(take, picture),
+            lambda reason: self.post(self.view.note_picture, reason),
+            lambda now: self.post(self.view.streams.note, ChainPart.CAMERA, now), tolerance)
 
-    def before_query(self, stamp: int, source: str) -> None:
-        """Prepare for a query; see before_prediction."""
+    def _show(self, vector: StampedPrediction | StampedVector, always: bool = False) -> None:
+        """Have the picture of a prediction passed on, before the view has the prediction."""
+        if self._camera is not None:
+            self._camera.show(vector.stamp, vector.source_topic, always)
 
     def _on_features(self, message: FeatureVector) -> None:
         self.post(self.view.on_vector, stamped_vector_of(message), time.monotonic())
 
     def _on_prediction(self, message: Prediction) -> None:
         prediction = stamped_prediction_of(message)
-        self.before_prediction(prediction.stamp, prediction.source_topic)
+        self._show(prediction)
         self.post(self.view.on_prediction, prediction, time.monotonic())
 
     def _on_labels(self, message: LabelSet) -> None:
@@ -140,7 +161,7 @@ class OperatorNode(Node):
 
     def _on_query(self, message: LabelQuery) -> None:
         query = query_of(message)
-        self.before_query(query.vector.stamp, query.vector.source_topic)
+        self._show(query.vector, always=True)
         self.post(self.view.on_query, query)
 
     def _on_learnt(self, message: LabelAnnotation) -> None:
@@ -152,20 +173,20 @@ class OperatorNode(Node):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.hardware_id == self.classifier:
-                self.post(self.view.on_health, health_of(status), loss_of(status),
+                self.post(self.view.on_health, _health_of(status), _loss_of(status),
                           time.monotonic())
 
     def _check_services(self) -> None:
         self.post(setattr, self.view, 'reachable', self.actions.ready)
 
 
-def health_of(status: DiagnosticStatus) -> Health:
+def _health_of(status: DiagnosticStatus) -> Health:
     """Return a diagnostic status as the operators' view of it."""
     return Health(status.level[0], status.message,
                   tuple((pair.key, pair.value) for pair in status.values))
 
 
-def loss_of(status: DiagnosticStatus) -> float | None:
+def _loss_of(status: DiagnosticStatus) -> float | None:
     """Return the rolling Hamming loss among the values, or None before there is one."""
     text = next((pair.value for pair in status.values if pair.key == LOSS_KEY), '')
     try:

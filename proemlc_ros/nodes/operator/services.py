@@ -1,133 +1,97 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The operators' actions: the classifier's services, called from an asyncio loop."""
+"""Calls the services of a classifier from an asyncio loop; operator/actions.py has their use."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 from rclpy.client import Client
 from rclpy.node import Node
-from std_srvs.srv import Trigger
 
-from proemlc_ros.conversions import (
-    annotation_message,
-    feature_vector_message,
-    new_header,
-    region_message,
-    stamped_prediction_of,
-)
-from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
+from proemlc_ros.conversions import new_header, region_message
+from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError, OperatorRequestError
 from proemlc_ros.msg import RegionArray
-from proemlc_ros.nodes.operator.classifier_client import (
-    ClassifierClient,
-    comes_true,
-    wait_for_answer,
-)
-from proemlc_ros.nodes.operator.review import OperatorReview
-from proemlc_ros.nodes.ros_messages import RosMessages
-from proemlc_ros.operator.actions import ActionResult
-from proemlc_ros.operator.classifier_view import ClassifierView
-from proemlc_ros.records import (
-    WHOLE,
-    Annotation,
-    EventKind,
-    Region,
-    StampedPrediction,
-)
-from proemlc_ros.srv import (
-    Annotate,
-    ControlSource,
-    LoadModel,
-    Predict,
-    RemoveLabel,
-    RenameLabel,
-    SaveModel,
-)
+from proemlc_ros.nodes.process import RCLError
+from proemlc_ros.nodes.ros_messages import SERVICE_QOS, SERVICES, RosMessages
+from proemlc_ros.operator.classifier_view import ClassifierView, Connection
+from proemlc_ros.records import WHOLE, Region
+from proemlc_ros.srv import ControlSource
+
+# Seconds to wait for an answer; saving a large model to a slow card takes the longest.
+TIMEOUT = 30.0
+# Seconds between checks of whether the classifier is still there.
+CHECK_PERIOD = 0.25
+# Seconds that a restart may take before an annotation without an answer is given up.
+RETURN_TIMEOUT = 10.0
+OPERATORS_SERVICES = ('annotate', 'undo', 'rename_label', 'predict', 'list_samples', 'get_sample',
+                      'list_history', 'list_models', 'undo_change', 'redo_change')
+# Those that the security policy reserves to the owner: their clients are made when somebody wants
+# them, since DDS may refuse.
+OWNERS_SERVICES = ('change_samples', 'merge_labels', 'remove_label', 'save_model', 'load_model')
 
 
-class OperatorServices:
-    """Calls the services of a classifier; see operator.actions for what each does.
+class ClassifierClient:
+    """Calls the services of a classifier.
 
     Args:
         node: to call with; spun in another thread.
         classifier: name of the classifier node, absolute or relative to the node's namespace.
         view: what is known of the classifier.
+
+    Attributes:
+        messages: makes the messages of the requests.
     """
 
     def __init__(self, node: Node, classifier: str, view: ClassifierView) -> None:
+        self.messages = RosMessages()
+        self._node = node
+        self._classifier = classifier
         self._view = view
-        self._messages = RosMessages()
+        self._clients = {name: self._client(name) for name in OPERATORS_SERVICES}
+        self._source: Any = node.create_client(ControlSource, 'source/control')
         self._regions: Any = None
-        self._classifier = ClassifierClient(node, classifier, view)
-        client = self._classifier.of
-        self._annotate = client(Annotate, 'annotate')
-        self._undo = client(Trigger, 'undo')
-        self._rename = client(RenameLabel, 'rename_label')
-        self._remove = client(RemoveLabel, 'remove_label')
-        self._save = client(SaveModel, 'save_model')
-        self._load = client(LoadModel, 'load_model')
-        self._predict = client(Predict, 'predict')
-        self._source = node.create_client(ControlSource, 'source/control')
-        self.review = OperatorReview(self._classifier)
 
     @property
     def ready(self) -> bool:
         """Whether the classifier offers its services."""
-        return bool(self._annotate.service_is_ready())
+        return bool(self._clients['annotate'].service_is_ready())
 
-    async def annotate(self, annotation: Annotation, request_id: str = '') -> ActionResult:
-        """Teach an annotation; done only once it is durable."""
-        message = annotation_message(self._messages, annotation)
-        request = Annotate.Request(annotation=message, request_id=request_id or str(uuid4()))
-        try:
-            response = await self._classifier.call(self._annotate, request)
-        except NoAnswerError:
-            if not await self._classifier.comes_back(self._annotate):
-                raise
-            # The same id: it is learnt once, whatever became of the first request.
-            response = await self._classifier.call(self._annotate, request)
-        if response.success:
-            self._view.on_learnt(annotation, published=False)
-        return ActionResult(response.success, response.message)
+    async def call(self, service: str, **fields: Any) -> Any:
+        """Call a service by its name with the fields of the request; return the response.
 
-    async def undo(self, who: str) -> ActionResult:
-        """Undo the last annotation."""
-        return await self._change(EventKind.UNDO, who, self._undo, Trigger.Request())
+        Raises:
+            ClassifierUnavailableError: the classifier is not there.
+            NoAnswerError: no answer came.
+            OperatorRequestError: the security policy does not allow it.
+        """
+        client = self._clients.get(service) or await self._owners_client(service)
+        # After a crash DDS offers the services for some 20 s more; silence shows it earlier.
+        if not client.service_is_ready() or not self._alive():
+            raise ClassifierUnavailableError(
+                f'the classifier {client.srv_name.rpartition("/")[0]} does not answer; nothing '
+                'was sent')
+        return await _wait_for_answer(client, fields, self._alive)
 
-    async def rename(self, who: str, label: str, new_label: str) -> ActionResult:
-        """Rename a label."""
-        return await self._change(EventKind.RENAME, who, self._rename, RenameLabel.Request(
-            label=label, new_label=new_label, annotator=who))
+    async def comes_back(self) -> bool:
+        """Wait for a classifier that went away, and tell whether it is there again."""
+        return await _comes_true(lambda: self.ready and self._alive())
 
-    async def remove(self, who: str, label: str) -> ActionResult:
-        """Remove a label and what was learnt of it."""
-        return await self._change(
-            EventKind.REMOVE, who, self._remove, RemoveLabel.Request(
-                label=label, annotator=who))
+    async def control_source(self, **fields: Any) -> Any:
+        """Call the source of the pictures, which answers also without a classifier."""
+        if not self._source.service_is_ready():
+            raise ClassifierUnavailableError('the source of the pictures does not answer')
+        return await _wait_for_answer(self._source, fields, lambda: True)
 
-    async def save(self, who: str, file_name: str, keep_existing: bool = False) -> ActionResult:
-        """Write the model to a file."""
-        result = await self._classifier.act(self._save, SaveModel.Request(
-            file_name=file_name, keep_existing=keep_existing))
-        if result.done:
-            # Saving does not change the model, so the classifier publishes no event.
-            self._view.note(who, 'saved the model')
-        return result
-
-    async def load(self, who: str, file_name: str) -> ActionResult:
-        """Replace the model by that of a file."""
-        return await self._change(
-            EventKind.LOAD, who, self._load, LoadModel.Request(
-                file_name=file_name, annotator=who))
-
-    def enable_drawing(self, node: Node, topic: str) -> None:
+    def enable_drawing(self, topic: str) -> None:
         """Let boxes be drawn; the feature node keeps pictures from then on."""
-        self._regions = node.create_publisher(RegionArray, topic, 10)
+        self._regions = self._node.create_publisher(RegionArray, topic, 10)
 
     async def draw(self, stamp: int, region: Region) -> None:
-        """Have a box of a picture classified; one of no size only keeps the picture for later.
+        """Have a box of a picture classified; WHOLE only keeps the picture for later.
 
         Raises:
             ClassifierUnavailableError: no feature node takes boxes.
@@ -135,48 +99,75 @@ class OperatorServices:
         if self._regions is None:
             return
         # What is published before DDS has matched the feature node is lost.
-        if not region.is_whole and not await comes_true(self._has_feature_node):
+        if region != WHOLE and not await _comes_true(
+                lambda: bool(self._regions.get_subscription_count())):
             raise ClassifierUnavailableError(
                 f'no feature node takes boxes on {self._regions.topic_name}; nothing was sent')
         self._regions.publish(RegionArray(
-            header=new_header(self._messages, stamp),
-            regions=[] if region.is_whole else [region_message(self._messages, region)]))
+            header=new_header(self.messages, stamp),
+            regions=[] if region == WHOLE else [region_message(self.messages, region)]))
 
-    async def predict(self, stamp: int, region: Region = WHOLE) -> StampedPrediction | None:
-        """Return the prediction of a held vector by the present model; None where it cannot."""
-        vector = (self._view.vectors.find(stamp) if region.is_whole
-                  else self._view.regions.vector(stamp, region))
-        if vector is None:
-            return None
-        request = Predict.Request(features=feature_vector_message(self._messages, vector))
+    def _client(self, name: str) -> Client:
+        return self._node.create_client(
+            SERVICES[name], f'{self._classifier}/{name}', qos_profile=SERVICE_QOS)
+
+    async def _owners_client(self, service: str) -> Client:
+        """Make the client of a service that the security policy may reserve."""
         try:
-            response = await self._classifier.call(self._predict, request)
-        except ClassifierUnavailableError:
-            return None
-        return stamped_prediction_of(response.prediction) if response.success else None
+            client = self._client(service)
+        except RCLError as error:
+            raise OperatorRequestError(
+                f'the security policy reserves {service} to the owner: {error}') from error
+        self._clients[service] = client
+        await _comes_true(lambda: bool(client.service_is_ready()) or not self._alive())
+        return client
 
-    async def control_source(self, command: str, position: int,
-                             things: tuple[str, ...]) -> ActionResult:
-        """Control the source of the pictures, which answers also without a classifier."""
-        if not self._source.service_is_ready():
-            raise ClassifierUnavailableError('the source of the pictures does not answer')
-        response = await wait_for_answer(self._source, ControlSource.Request(
-            command=command, position=min(position, 2**32 - 1), things=list(things)),
-            lambda: True)
-        return ActionResult(response.success, response.message)
+    def _alive(self) -> bool:
+        """Whether the classifier has given a sign of life lately."""
+        return self._view.connection(time.monotonic()) is Connection.LIVE
 
-    async def _change(self, kind: EventKind, who: str, client: Client,
-                      request: Any) -> ActionResult:
-        """Call a service whose effect the classifier publishes to everybody."""
-        self._view.expect(kind, who)
-        try:
-            result = await self._classifier.act(client, request)
-        except ClassifierUnavailableError:
-            self._view.expect(kind, '')
-            raise
-        if not result.done:
-            self._view.expect(kind, '')
-        return result
 
-    def _has_feature_node(self) -> bool:
-        return bool(self._regions.get_subscription_count())
+async def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Wait for a node that went away or has yet to come, and tell whether it is there."""
+    deadline = time.monotonic() + RETURN_TIMEOUT
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(CHECK_PERIOD)
+    return True
+
+
+async def _wait_for_answer(client: Client, fields: dict[str, Any],
+                           alive: Callable[[], bool]) -> Any:
+    """Send a request, and wait for its answer as long as the node is alive.
+
+    Raises:
+        NoAnswerError: no answer came.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+    kind: Any = client.srv_type
+    future = client.call_async(kind.Request(**fields))
+
+    def hand_over(done: Any) -> None:
+        loop.call_soon_threadsafe(_hand_over, done, answer)
+
+    future.add_done_callback(hand_over)
+    deadline = time.monotonic() + TIMEOUT
+    while time.monotonic() < deadline and alive():
+        await asyncio.wait([answer], timeout=CHECK_PERIOD)
+        if answer.done():
+            return answer.result()
+    client.remove_pending_request(future)
+    raise NoAnswerError(
+        f'the node {client.srv_name.rpartition("/")[0]} went away before it answered; '
+        'the number of samples shows whether it was done')
+
+
+def _hand_over(done: Any, answer: asyncio.Future[Any]) -> None:
+    if answer.done():
+        return
+    if done.exception() is not None:
+        answer.set_exception(done.exception())
+    else:
+        answer.set_result(done.result())

@@ -4,28 +4,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from proemlc_ros.operator.actions import Actions, describe_annotation
+from proemlc_ros.label_text import near_duplicates, split_labels
+from proemlc_ros.operator.actions import ActionResult, Actions
 from proemlc_ros.operator.classifier_view import ClassifierView, ViewPart
-from proemlc_ros.operator.draft import AnnotationDraft
-from proemlc_ros.operator.pictures import PictureCache
+from proemlc_ros.operator.draft import AnnotationDraft, NearCopies
 from proemlc_ros.operator.questions import doubtful_label
-from proemlc_ros.operator.similar import near_duplicates
-from proemlc_ros.operator.terminal.commands import PROMPTS, CommandQueue
-from proemlc_ros.operator.terminal.taught import TaughtLists
-from proemlc_ros.operator.terminal.widgets import ENTER, ESCAPE, LabelPages, Prompt
+from proemlc_ros.operator.recent import PictureCache
+from proemlc_ros.operator.terminal.widgets import (
+    ENTER,
+    ESCAPE,
+    CommandQueue,
+    LabelPages,
+    Prompt,
+    TaughtLists,
+)
 from proemlc_ros.records import Annotation, Query, StampedPrediction
 
+# Seconds within which Enter goes on with what was taught last: the key is kept down.
+KEPT_DOWN = 1.0
 HELP = (
-    'space  freeze what is shown, or back to live   label key  present, absent, no mark',
-    'Enter  teach what is marked                    0  teach "none of them"',
-    'n  new label (Tab completes)                   u  undo the last annotation',
-    'a  show the oldest question, then y yes, n no   x  skip it',
+    'space  hold what is shown, or back to live     label key  live: teach; held: mark',
+    'Enter  teach what is marked; kept down: go on  0  teach "none of them"',
+    'n  new label (Tab completes, comma separates)  u  undo the last annotation   r  redo',
+    'a  show the newest question, then y yes, n no  x  skip it',
     'c  unmarked labels: absent or unknown          /  filter the labels',
-    's  save    l  load    r  rename    d  remove   PgUp PgDn  more labels',
-    'G  taught samples: relabel, delete    H  history: undo, redo    M  merge labels',
+    's  save    l  load    R  rename    d  remove   PgUp PgDn  more labels',
+    'g  gallery: relabel, delete    H  history: undo, redo    M  merge labels',
     'Esc  drop the marks, back to live              q  quit',
 )
 
@@ -55,8 +63,12 @@ class Console:
     labels: LabelPages = field(init=False)
     taught: TaughtLists = field(init=False)
     _teaching: bool = False
+    _chosen: Callable[[str], None] = lambda name: None
     _warned: bool = False
+    _led: bool = False
+    _taught: tuple[int, tuple[str, ...], float] = (0, (), 0.0)
     _known: frozenset[str] = frozenset()
+    _copies: NearCopies = field(default_factory=NearCopies)
 
     def __post_init__(self) -> None:
         self.labels = LabelPages(self.view, self.draft)
@@ -67,6 +79,10 @@ class Console:
         if part is ViewPart.LABELS:
             before, self._known = self._known, frozenset(self.view.labels.names)
             lost = self.draft.drop_lost(before, self._known)
+            # As on the page: before the first label there is one field to type into.
+            if not self._known and not self._led and self.prompt is None:
+                self._led = True
+                self._ask_name('name (Esc: other keys): ', typing=True)
             if lost:
                 self.commands.say(
                     f'{", ".join(lost)}: renamed or removed meanwhile, mark dropped', failed=True)
@@ -99,8 +115,9 @@ class Console:
         commands: dict[str, Callable[[], None]] = {
             ' ': self._toggle_freeze, ESCAPE: self._release, '0': self._teach_none,
             'n': self._ask_new, 'u': self._undo, 'a': self._answer, 'x': self._skip,
-            'c': self._toggle_rest, '?': self._help, 'q': self._quit,
-            'G': lambda: self.taught.show('samples'), 'H': lambda: self.taught.show('history'),
+            'c': self._toggle_rest, '?': self._help, 'q': self._quit, 'r': self._redo,
+            'g': lambda: self.taught.show('samples'), 'G': lambda: self.taught.show('samples'),
+            'H': lambda: self.taught.show('history'),
             'KEY_NPAGE': self.labels.next, 'KEY_PPAGE': self.labels.previous,
             'KEY_DOWN': self.labels.next, 'KEY_UP': self.labels.previous,
         }
@@ -114,15 +131,28 @@ class Console:
             self.prompt = PROMPTS[key](self)
         else:
             name = dict(self.labels.visible()).get(key)
-            if name is not None and self._freeze():
+            if name is not None and self.draft.frozen is not None:
                 self.draft.press(name)
+            elif name is not None:
+                self._teach_live((name,))
+
+    def _teach_live(self, names: tuple[str, ...]) -> None:
+        """Teach what is shown now; a key that is kept down goes on with each new picture."""
+        if self._teaching or (self.shown is not None and self.shown.stamp == self._taught[0]):
+            return
+        if self.stopped:
+            self.commands.say(f'not taught: {self.stopped}; hold it to teach it anyway', True)
+        elif self._freeze():
+            for name in names:
+                self.draft.mark(name, present=True)
+            self._send(self.draft.annotation() if names else self.draft.none_of_them())
 
     def _freeze(self) -> bool:
-        """Freeze what is on the screen, unless something is frozen; return whether it worked."""
+        """Hold what is on the screen, unless something is held; return whether it worked."""
         if self.draft.frozen is None:
             if self.stopped and not self._warned:
                 self._warned = True
-                self.commands.say(f'{self.stopped}: what is shown is old; once more to freeze it',
+                self.commands.say(f'{self.stopped}: what is shown is old; once more to hold it',
                                   True)
                 return False
             if self.shown is None:
@@ -156,15 +186,20 @@ class Console:
     # --- annotations --------------------------------------------------------------------------
 
     def _teach(self) -> None:
-        if self.draft.frozen is None or not self.draft.marks:
-            self.commands.say('nothing is marked: press label keys first, or 0 for none', True)
+        stamp, names, at = self._taught
+        if self.draft.frozen is None and stamp and time.monotonic() - at < KEPT_DOWN:
+            self._teach_live(names)
+        elif self.draft.frozen is None or not self.draft.marks:
+            self.commands.say('nothing is marked: hold with space, press label keys, or 0', True)
         else:
             self._send(self.draft.annotation())
 
     def _teach_none(self) -> None:
         if self.draft.marks:
             self.commands.say('labels are marked: Enter teaches them; Esc drops them first', True)
-        elif self._freeze():
+        elif self.draft.frozen is None:
+            self._teach_live(())
+        else:
             self._send(self.draft.none_of_them())
 
     def _send(self, annotation: Annotation) -> None:
@@ -183,41 +218,81 @@ class Console:
             # The draft stays, to be sent again when the cause is mended.
             self.commands.say(result.message, failed=True)
             return
+        self._taught = (annotation.stamp, annotation.labels, time.monotonic())
         frozen = self.draft.frozen
         if frozen is not None and frozen.stamp == annotation.stamp:
             self._release()
-        self.commands.say(f'learnt: {describe_annotation(annotation)}')
+        if annotation.features is not None:
+            self._copies.is_near(annotation.said, annotation.features)
+        advice = self._copies.advice
+        self.commands.say(f'learnt: {annotation.said}{f". {advice}" if advice else ""}')
 
     def _ask_new(self) -> None:
+        typing = self.draft.frozen is None
         if self._freeze():
-            self.prompt = Prompt('new label: ', self._typed, self.view.labels.names)
+            self._ask_name('name: ', typing)
 
-    def _typed(self, name: str) -> None:
-        duplicates = near_duplicates(name, self.view.labels.names) if name else []
-        if duplicates:
-            self.duplicates = (name, duplicates)
-        elif name:
-            self._mark(name)
+    def _ask_name(self, prefix: str, typing: bool) -> None:
+        """Ask for labels; `typing`: the picture is held for the typing alone, as on the page."""
+        self.prompt = Prompt(prefix, lambda text: self.settle_names(
+            split_labels(text), self._teach_typed if typing else self._mark),
+            self.view.labels.names, changed=lambda text: self._hold_for(text))
+
+    def _hold_for(self, text: str) -> None:
+        """Hold what is shown when the typing begins."""
+        if text and self.draft.frozen is None:
+            self._freeze()
+
+    def _teach_typed(self, names: tuple[str, ...]) -> None:
+        self._mark(names)
+        if names:
+            self._send(self.draft.annotation())
+
+    def settle_names(self, names: Sequence[str], done: Callable[[tuple[str, ...]], None]) -> None:
+        """Ask about each name that is nearly a known label, then go on with those meant.
+
+        Args:
+            names: as they were typed.
+            done: called with the names, unless Esc ends the question.
+        """
+        if not names:
+            done(())
+            return
+
+        def go_on(chosen: str) -> None:
+            self.settle_names(
+                names[1:], lambda rest: done(tuple(dict.fromkeys((chosen, *rest)))))
+
+        similar = near_duplicates(names[0], self.view.labels.names)
+        if similar:
+            self.duplicates, self._chosen = (names[0], similar), go_on
+        else:
+            go_on(names[0])
 
     def _choose_name(self, key: str) -> None:
         name, duplicates = self.duplicates or ('', [])
+        chosen = ''
         if key == 'y':
-            self._mark(name)
+            chosen = name
         elif key.isdigit() and 1 <= int(key) <= len(duplicates):
-            self._mark(duplicates[int(key) - 1])
+            chosen = duplicates[int(key) - 1]
         elif key != ESCAPE:
             return
         self.duplicates = None
+        if chosen:
+            self._chosen(chosen)
 
-    def _mark(self, name: str) -> None:
-        self.draft.mark(name, present=True)
-        self.commands.say(f'{name} is marked; Enter teaches')
+    def _mark(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            self.draft.mark(name, present=True)
+        if names:
+            self.commands.say(f'{", ".join(names)} marked; Enter teaches')
 
     # --- queries ------------------------------------------------------------------------------
 
     def _answer(self) -> None:
-        query = next(iter(self.view.queries), None)
-        if query is None:
+        query = next(reversed(list(self.view.queries)), None)
+        if query is None or not self.view.labels.names:
             self.commands.say('the robot asks nothing at the moment')
             return
         self.answering = query
@@ -235,7 +310,7 @@ class Console:
         return True
 
     def _skip(self) -> None:
-        query = self.answering or next(iter(self.view.queries), None)
+        query = self.answering or next(reversed(list(self.view.queries)), None)
         if query is not None:
             self.view.settle(query.vector.stamp)
             if self.answering is query:
@@ -243,3 +318,82 @@ class Console:
 
     def _undo(self) -> None:
         self.commands.run('undoing', self.actions.undo(self.draft.annotator))
+
+    def _redo(self) -> None:
+        self.commands.run('redoing', self._redo_next())
+
+    async def _redo_next(self) -> ActionResult:
+        who = self.draft.annotator
+        steps = (await self.actions.history(who, False, 0, 1)).redo
+        if not steps:
+            return ActionResult(False, 'there is nothing to redo')
+        return await self.actions.turn(who, False, [step.number for step in steps], False)
+
+
+def _ask_save(console: Console) -> Prompt:
+    """Ask where to save the model."""
+    return Prompt('save as (empty: the snapshot of the node): ', lambda name: console.commands.run(
+        'saving', _save(console, name)))
+
+
+async def _save(console: Console, name: str) -> ActionResult:
+    """Save the model; a file that exists is overwritten only after a yes."""
+    who = console.draft.annotator
+    result = await console.actions.save(who, name, True)
+    if not result.done and 'exists already' in result.message:
+        console.prompt = Prompt(f'{name} exists; overwrite it? y: ', lambda answer: (
+            console.commands.run('saving', console.actions.save(who, name))
+            if answer.lower() in ('y', 'yes') else None))
+    return result
+
+
+def _ask_load(console: Console) -> Prompt:
+    """Ask which model to load."""
+    return Prompt('load (replaces what the classifier has learnt; Esc: no): ',
+                  lambda name: console.commands.run(
+                      'loading', console.actions.load(console.draft.annotator, name)))
+
+
+def _ask_rename(console: Console) -> Prompt:
+    """Ask which label to rename, then its new name."""
+
+    def ask_new_name(name: str) -> None:
+        if name:
+            console.prompt = Prompt(f'{name} becomes: ', lambda new_name: console.commands.run(
+                'renaming', console.actions.rename(console.draft.annotator, name, new_name)),
+                text=name)
+
+    return Prompt('rename label: ', ask_new_name, console.view.labels.names)
+
+
+def _ask_remove(console: Console) -> Prompt:
+    """Ask which label to remove."""
+
+    def remove(name: str) -> None:
+        if name:
+            console.commands.run(
+                'removing', console.actions.remove(console.draft.annotator, name))
+
+    return Prompt('remove label (Esc: no): ', remove, console.view.labels.names)
+
+
+def _ask_filter(console: Console) -> Prompt:
+    """Ask for a part of the labels' names; the list follows while it is typed."""
+    labels = console.labels
+    return Prompt('filter: ', labels.narrow, text=labels.filter, changed=labels.narrow)
+
+
+def _ask_merge(console: Console) -> Prompt:
+    """Ask which label becomes part of which other."""
+
+    def ask_into(name: str) -> None:
+        if name:
+            console.prompt = Prompt(f'{name} becomes part of: ', lambda into: console.commands.run(
+                'merging', console.actions.merge_labels(
+                    console.draft.annotator, name, into)), console.view.labels.names)
+
+    return Prompt('merge label: ', ask_into, console.view.labels.names)
+
+
+PROMPTS = {'s': _ask_save, 'l': _ask_load, 'R': _ask_rename, 'd': _ask_remove, '/': _ask_filter,
+           'M': _ask_merge}

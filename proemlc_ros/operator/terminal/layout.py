@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import time
 
-from proemlc_ros.operator.classifier_view import Connection
+from proemlc_ros.operator.progress import next_step
 from proemlc_ros.operator.questions import (
+    SURE_SHARE,
+    best_guess,
     doubtful_label,
     share_of_label,
     shares,
     threshold_share,
 )
 from proemlc_ros.operator.terminal.console import HELP, Console
-from proemlc_ros.operator.terminal.picture import picture_lines
+from proemlc_ros.operator.terminal.screen import picture_lines
 from proemlc_ros.operator.terminal.text import (
     UNICODE,
     Glyphs,
@@ -54,7 +56,7 @@ class Layout:
         console.labels.size = max(1, height - FRAME)
         # The operator sees this prediction from now on; a key freezes it and no newer one.
         console.shown = console.view.prediction
-        console.stopped = console.view.streams.stopped(now)
+        console.stopped = console.view.trouble(now)
         shown = console.draft.frozen or console.shown
         lines = [self._status(width, now), self._stamp(shown), self._predicted(shown), []]
         if console.helping:
@@ -83,11 +85,7 @@ class Layout:
 
     def _status(self, width: int, now: float) -> Line:
         view = self._console.view
-        connection = view.connection(now)
-        live = connection is Connection.LIVE
-        words = 'connected' if live else f'classifier: {connection.value}'
-        if live and self._console.stopped:
-            live, words = False, self._console.stopped
+        live, words = not self._console.stopped, self._console.stopped or 'connected'
         figures = (f'{view.rate(now):.1f} Hz  {counted(len(view.labels.names), "label")}  '
                    f'{counted(view.labels.samples, "sample")}')
         left = f' {self._classifier}  '
@@ -101,11 +99,11 @@ class Layout:
         if shown is None:
             return [('dim', ' waiting for the first prediction')]
         draft = console.draft
-        novelty = f'   {novelty_word(shown.novelty)}'
+        novelty = f'   {_novelty_word(shown.novelty)}'
         if draft.frozen is None:
             return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty)]
         rest = 'absent' if draft.complete else 'unknown'
-        word = ' ASKED ' if console.answering else ' FROZEN'
+        word = ' ASKED' if console.answering else ' HELD'
         missing = '' if draft.has_vector else '   no features yet'
         return [('mark', word), ('plain', f' {clock(shown.stamp)}'), ('bad', missing),
                 ('dim', novelty), ('plain', f'   unmarked labels: {rest}')]
@@ -117,8 +115,20 @@ class Layout:
         if query is not None:
             scores = ', '.join(f'{name} {share:.0%}' for name, share in shares(query))
             return [('dim', ' likeliest: '), ('bold', printable(scores) or 'no label known yet')]
-        seen = printable(', '.join(shown.predicted)) or 'none of the labels'
-        return [('dim', ' sees: '), ('bold', seen)]
+        if shown.unknown:
+            guess = best_guess(shown, self._console.view.labels)
+            return [('dim', ' sees: '), ('mark', "I don't know"),
+                    ('dim', f'   {printable(guess)}?' if guess else '')]
+        line: Line = [('dim', ' sees: ')]
+        labels = self._console.view.labels
+        for name in shown.predicted:
+            share = share_of_label(shown, labels, labels.names.index(name)) if (
+                name in labels.names) else None
+            sure = share is None or share >= SURE_SHARE
+            line.append(('bold' if sure else 'dim', printable(name) if sure
+                         else f'{printable(name)} {share:.0%}'))
+            line.append(('plain', ', '))
+        return line[:-1] if len(line) > 1 else [*line, ('plain', 'none of the labels')]
 
     def _labels(self, shown: StampedPrediction | None, width: int) -> list[Line]:
         labels = self._console.labels
@@ -126,7 +136,8 @@ class Layout:
         lines = [self._label(key, name, places.get(name), shown, width)
                  for key, name in labels.visible()]
         if not lines:
-            text = 'no label matches the filter' if labels.filter else 'no label yet: press n'
+            text = 'no label matches the filter' if labels.filter else next_step(
+                self._console.view.labels, shown)
             return [[('dim', f' {text}')]]
         return lines
 
@@ -163,9 +174,9 @@ class Layout:
 
     def _query(self) -> Line:
         console = self._console
-        if not len(console.view.queries):
-            return [('dim', ' the robot asks nothing')]
-        query = console.answering or next(iter(console.view.queries))
+        if not len(console.view.queries) or not console.view.labels.names:
+            return [('dim', f' {console.view.truth.sentence or "the robot asks nothing"}')]
+        query = console.answering or list(console.view.queries)[-1]
         label = doubtful_label(query, console.view.labels)
         asked = f'is there "{printable(label)}"?' if label else 'what is new here?'
         keys = '  a answer  x skip'
@@ -175,7 +186,9 @@ class Layout:
                 ('dim', keys), ('plain', f'   {printable(query.text)}')]
 
     def _message(self) -> Line:
-        commands = self._console.commands
+        commands, view = self._console.commands, self._console.view
+        if not commands.message and view.labels.names:
+            return [('mark', f' {printable(next_step(view.labels, view.prediction))}')]
         return [('bad' if commands.failed else 'good', f' {printable(commands.message)}')]
 
     def _bottom(self) -> Line:
@@ -190,7 +203,7 @@ class Layout:
             prompt = console.prompt
             return [('bold', f' {printable(prompt.prefix)}'), ('plain', printable(prompt.text)),
                     ('cursor', ' '), ('dim', '  ' + printable('  '.join(prompt.suggestions())))]
-        return [('dim', ' space freeze  Enter teach  n new  u undo  s save  ? all keys  q quit')]
+        return [('dim', ' space hold  Enter teach  0 none  n new  u undo  ? all keys  q quit')]
 
 
 def clock(stamp: int) -> str:
@@ -210,6 +223,6 @@ def counted(count: int, word: str) -> str:
     return f'{count} {word}' if count == 1 else f'{count} {word}s'
 
 
-def novelty_word(novelty: float) -> str:
+def _novelty_word(novelty: float) -> str:
     """Return a novelty in words; the figures are among the diagnostics."""
-    return 'well known' if novelty < 0.3 else 'partly new' if novelty < 0.6 else 'new to it'
+    return 'well known' if novelty < 0.8 else 'partly new' if novelty < 0.95 else 'new to it'

@@ -30,7 +30,7 @@ UNICODE = Glyphs()
 ASCII = Glyphs('#', '.', '|', '+', '-', '*')
 
 
-def character_columns() -> Callable[[str], int]:
+def _character_columns() -> Callable[[str], int]:
     """Return the function that gives the columns of a character.
 
     It is exact with the library wcwidth. Without it, which has no rosdep key, the few combining
@@ -46,7 +46,7 @@ def character_columns() -> Callable[[str], int]:
     return lambda character: max(0, int(wcwidth(character)))
 
 
-_columns = character_columns()
+_columns = _character_columns()
 
 
 def columns_of(text: str) -> int:

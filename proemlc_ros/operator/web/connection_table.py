@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import ssl
 import time
 from collections import Counter
@@ -17,7 +18,23 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import cast
 
-from proemlc_ros.operator.web.client_limits import client_of
+
+def client_of(address: str | None) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 one.
+
+    >>> client_of('192.168.1.5'), client_of('::ffff:192.168.1.5'), client_of('2001:db8::1:2')
+    ('192.168.1.5', '192.168.1.5', '2001:db8::/64')
+    """
+    try:
+        # Without the zone of a link-local address.
+        found = ipaddress.ip_address((address or '').partition('%')[0])
+    except ValueError:
+        return 'unknown'
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
 
 
 class Standing(IntEnum):

@@ -10,21 +10,25 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
+from proemlc_ros.files import without_infinities
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
-from proemlc_ros.operator.pictures import CameraPicture, PictureCache
-from proemlc_ros.operator.questions import doubtful_label, question, shares
-from proemlc_ros.operator.web.region_requests import region_content
-from proemlc_ros.records import Query, StampedPrediction
+from proemlc_ros.operator.progress import next_step
+from proemlc_ros.operator.questions import SURE_SHARE, doubtful_label, question, shares
+from proemlc_ros.operator.recent import CameraPicture, PictureCache
+from proemlc_ros.records import Query, StampedPrediction, TaughtSample
+from proemlc_ros.stamps import NANOSECONDS
 
 # Nanoseconds that a prediction with its picture may be older than one without.
 MAX_LAG = 2_000_000_000
 # Characters of an activity entry, a query or a diagnostic value; an annotation may name a
 # thousand labels.
 MAX_SHOWN = 500
+# Queries on the page at a time.
+MAX_ASKED = 3
 Warn = Callable[[str, str], None]
 
 
@@ -40,22 +44,12 @@ def as_json(kind: str, /, **content: Any) -> str:
     try:
         line = _dumps(message)
     except ValueError:
-        line = _dumps(_finite(message))
+        line = _dumps(without_infinities(message))
     return line.encode(errors='replace').decode()
 
 
 def _dumps(message: Any) -> str:
     return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(',', ':'))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return value
 
 
 def short(text: str) -> str:
@@ -68,21 +62,44 @@ def in_short(error: Exception) -> str:
     return f'{type(error).__name__}: {ascii(str(error)[:200])}'
 
 
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [round(float(value), 3) for value in values]
+
+
 def prediction_content(prediction: StampedPrediction) -> dict[str, Any]:
     """Return a prediction for JSON."""
     return {
         'stamp': str(prediction.stamp),
         'predicted': list(prediction.predicted),
-        'probabilities': [round(float(value), 3) for value in prediction.probabilities],
+        'probabilities': _rounded(prediction.probabilities),
         'by_probability': prediction.by_probability,
         'threshold': round(float(prediction.threshold), 3),
-        'scores': [round(float(score), 3) for score in prediction.scores],
+        'scores': _rounded(prediction.scores),
         'novelty': round(float(prediction.novelty), 3),
+        'unknown': prediction.unknown,
         'version': prediction.version,
     }
 
 
-def query_content(query: Query, pictures: PictureCache, label: str = '') -> dict[str, Any]:
+def sample_content(sample: TaughtSample) -> dict[str, Any]:
+    """Return a learnt sample for JSON."""
+    said = sample.annotation
+    return {
+        'number': sample.number, 'taught': sample.taught / NANOSECONDS, 'labels': said.labels,
+        'absent': said.absent, 'complete': said.complete, 'who': said.annotator,
+        'picture': sample.has_picture, 'doubtful': sample.doubtful, 'expected': sample.expected,
+        'doubt': None if math.isnan(sample.doubt) else round(sample.doubt, 3)}
+
+
+def region_content(prediction: StampedPrediction) -> dict[str, Any]:
+    """Return the answer about a box for JSON; its numbers as they are, since they name it."""
+    return {'region': prediction.region._asdict(), 'predicted': list(prediction.predicted),
+            'novelty': round(float(prediction.novelty), 3), 'unknown': prediction.unknown,
+            'probabilities': _rounded(prediction.probabilities),
+            'scores': _rounded(prediction.scores)}
+
+
+def _query_content(query: Query, pictures: PictureCache, label: str = '') -> dict[str, Any]:
     """Return a query for JSON; `label` is the doubtful one."""
     picture = pictures.find(query.vector.stamp)
     return {
@@ -117,6 +134,7 @@ class Payloads:
         self.classifier = classifier
         self.operators = 0
         self.burst_rate = 10.0
+        self.transfers = False
         self._warn = warn
         self._made: dict[ViewPart, str | bytes | None] = {}
 
@@ -172,12 +190,15 @@ class Payloads:
         table = self.view.labels
         return as_json('labels', names=table.names, counts=table.counts,
                        thresholds=[round(float(value), 3) for value in table.thresholds],
-                       samples=table.samples, version=table.version)
+                       samples=table.samples, version=table.version, sure=SURE_SHARE)
 
     def _queries(self) -> str:
+        """Return the newest queries first; none before the first label, and few at a time."""
+        known = self.view.labels.names
+        newest = list(self.view.queries)[:-MAX_ASKED - 1:-1] if known else []
         return as_json('queries', queries=[
-            query_content(query, self.pictures, doubtful_label(query, self.view.labels))
-            for query in self.view.queries])
+            _query_content(query, self.pictures, doubtful_label(query, self.view.labels))
+            for query in newest])
 
     def _curve(self) -> str:
         curve = self.view.curve
@@ -190,25 +211,30 @@ class Payloads:
              'text': short(entry.text)} for entry in self.view.activity.entries])
 
     def _progress(self) -> str:
-        log, confused = self.view.progress, self.view.progress.confused()
-        right, of = log.overall()
-        taken = {was: name for was, name, _ in reversed(confused)}
-        labels = {name: {'right': counts[0], 'of': counts[1], 'confused': taken.get(name, '')}
-                  for name, counts in log.by_label().items()}
-        return as_json('progress', right=right, of=of, pairs=confused, labels=labels)
+        truth, lately = self.view.truth, self.view.progress
+        return as_json(
+            'progress', right=sum(lately), of=len(lately), truth=truth.sentence,
+            caution=truth.caution, advice=truth.needs_more, silence=truth.silence,
+            label_truth={name: (one.right, one.of) for name, one in truth.labels.items()},
+            confusions=[{'label': one.label, 'other': one.other, 'count': one.times,
+                         'pictures': [sample.number for sample in (one.mistaken, one.beside)
+                                      if sample is not None and one.mistaken is not None]}
+                        for one in truth.confusions])
 
     def _source(self) -> str | None:
         source = self.view.source
-        return None if source is None else as_json('source', **asdict(source))
+        return None if source is None else as_json(
+            'source', **{**asdict(source), 'since': str(source.since)})
 
     def _health(self) -> str:
         now = time.monotonic()
         connection = self.view.connection(now)
         health = self.view.health
         live = connection is Connection.LIVE
-        stopped = self.view.streams.stopped(now) if live else f'classifier: {connection.value}'
-        return as_json('health', connection=connection.value, live=live, stopped=stopped,
-                       burst_rate=self.burst_rate,
+        return as_json('health', connection=connection.value, live=live,
+                       stopped=self.view.trouble(now),
+                       guide=next_step(self.view.labels, self.view.prediction),
+                       burst_rate=self.burst_rate, transfers=self.transfers,
                        rate=round(self.view.rate(now), 1), level=health.level,
                        message=short(health.message), operators=self.operators,
                        values=[(short(key), short(value)) for key, value in health.values],

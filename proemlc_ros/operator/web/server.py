@@ -1,30 +1,41 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""The web server of the page: static files, pictures, and one websocket per page."""
+"""The web server of the page: static files, pictures, model files, one websocket per page."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import logging
 import math
 import mimetypes
+import os
 import ssl
 import time
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from aiohttp import WSCloseCode, web
+from aiohttp import WSCloseCode, WSMsgType, web
 
-from proemlc_ros.errors import ProEMLCError
-from proemlc_ros.operator.actions import Actions
+from proemlc_ros.classifier.validation import RateLimit, model_file_name
+from proemlc_ros.errors import (
+    NoAnswerError,
+    OperatorRequestError,
+    ProEMLCError,
+    RateExceededError,
+)
+from proemlc_ros.operator.actions import ActionResult, Actions
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
-from proemlc_ros.operator.pictures import PictureCache
-from proemlc_ros.operator.web.access import Access, Sessions
-from proemlc_ros.operator.web.connection import PageConnection
+from proemlc_ros.operator.draft import NEAR_COPY
+from proemlc_ros.operator.recent import PictureCache
 from proemlc_ros.operator.web.connection_table import ConnectionTable, GuardedConnection
-from proemlc_ros.operator.web.guard import RequestGuard
-from proemlc_ros.operator.web.payloads import Payloads, Warn, in_short
-from proemlc_ros.operator.web.requests import NEAR_COPY, Requests
+from proemlc_ros.operator.web.guard import HEADERS, Access, RequestGuard, Sessions
+from proemlc_ros.operator.web.payloads import Payloads, Warn, as_json, in_short
+from proemlc_ros.operator.web.requests import MAX_NAME, Requests, reply_of, valid_text
 
 MAX_BODY = 2048
 MAX_MESSAGE = 256 * 1024
@@ -39,6 +50,21 @@ HEARTBEAT = 10.0
 CLOSING_TIME = 2.0
 # Seconds between two checks of whether the classifier is still there.
 CHECK_PERIOD = 0.25
+
+# Bytes of an uploaded model file, and of a part that is read at a time; seconds that a transfer
+# may take, and transfers at once.
+MAX_UPLOAD, CHUNK = 2**28, 2**16
+TRANSFER_TIME, MAX_TRANSFERS = 600.0, 4
+# Of the classifier's own files, which nobody brings along.
+RESERVED = ('snapshot', 'before_reset')
+
+# Requests per second; a person with all ten fingers on the keys stays below.
+MAX_REQUESTS = 40.0
+# Requests that may wait for their answers, should the classifier be slow.
+MAX_WAITING = 200
+# The picture before its prediction, so that the page never shows one without the other.
+ORDER = (ViewPart.LABELS, ViewPart.PICTURE, ViewPart.PREDICTION, ViewPart.QUERIES,
+         ViewPart.ACTIVITY, ViewPart.CURVE, ViewPart.PROGRESS, ViewPart.SOURCE, ViewPart.HEALTH)
 
 
 @dataclass(frozen=True)
@@ -58,6 +84,7 @@ class PageSettings:
         request_timeout: seconds within which a connection must bring a whole request.
         burst_rate: samples per second while a label's key is held down.
         near_copy: samples of a burst that are nearer than this are left out; see NearCopies.
+        model_directory: of the classifier; None: not on this machine, no file is transferred.
     """
 
     access: Access = field(default_factory=Access)
@@ -72,6 +99,214 @@ class PageSettings:
     request_timeout: float = 15.0
     burst_rate: float = 10.0
     near_copy: float = NEAR_COPY
+    model_directory: Path | None = None
+
+
+class _PageConnection:
+    """One page's websocket.
+
+    A slow page misses intermediate states, never the last one: what waits is a set of parts of the
+    view, and each is sent as it is when its turn comes.
+
+    Args:
+        socket: the open websocket.
+        payloads: makes the messages.
+        requests: answers the page.
+        max_rate: updates per second.
+    """
+
+    def __init__(self, socket: web.WebSocketResponse, payloads: Payloads, requests: Requests,
+                 max_rate: float) -> None:
+        self._socket = socket
+        self._payloads = payloads
+        self._requests = requests
+        self._period = 1 / max_rate
+        self._changed = set(ViewPart)
+        self._wake = asyncio.Event()
+        self._wake.set()
+        self._limit = RateLimit(MAX_REQUESTS, 'requests')
+        self._waiting: asyncio.Queue[tuple[Any] | None] = asyncio.Queue()
+
+    def notify(self, part: ViewPart) -> None:
+        """Send a part of the view that changed."""
+        self._changed.add(part)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Serve the page until it goes away or misbehaves."""
+        sender = asyncio.create_task(self._send_changes())
+        server = asyncio.create_task(self._serve())
+        try:
+            await asyncio.wait({sender, server}, return_when=asyncio.FIRST_COMPLETED)
+            # A fault of ours ends the connection: a page that gets no updates must reconnect.
+            if not sender.done() or sender.exception() is None:
+                await server
+        finally:
+            sender.cancel()
+            server.cancel()
+            await asyncio.gather(sender, server, return_exceptions=True)
+        if not sender.cancelled():
+            sender.result()
+
+    async def _send_changes(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            changed, self._changed = self._changed, set()
+            try:
+                await self._send(changed)
+            except ConnectionError:
+                return  # The page has gone, or is being closed: the other task will notice.
+            await asyncio.sleep(self._period)
+
+    async def _send(self, parts: set[ViewPart]) -> None:
+        # Made together: while one is sent, a newer prediction or picture may arrive.
+        messages = [self._payloads.payload(part) for part in ORDER if part in parts]
+        for message in messages:
+            if isinstance(message, bytes):
+                await self._socket.send_bytes(message)
+            elif message is not None:
+                await self._socket.send_str(message)
+
+    async def _serve(self) -> None:
+        """Take and answer requests in two tasks: a slow answer must not look like a dead page."""
+        taker = asyncio.create_task(self._take_requests())
+        answerer = asyncio.create_task(self._answer_requests())
+        try:
+            await asyncio.wait({taker, answerer}, return_when=asyncio.FIRST_COMPLETED)
+            # Requests that were taken are carried out, even if the page has gone meanwhile.
+            self._waiting.put_nowait(None)
+            await answerer
+        finally:
+            taker.cancel()
+            answerer.cancel()
+            await asyncio.gather(taker, answerer, return_exceptions=True)
+
+    async def _take_requests(self) -> None:
+        async for message in self._socket:
+            if message.type is not WSMsgType.TEXT:
+                await self._reject('only text is understood')
+                return
+            try:
+                self._limit.check(time.monotonic_ns())
+            except RateExceededError as error:
+                await self._reject(str(error))
+                return
+            try:
+                request = json.loads(message.data)
+            except (ValueError, RecursionError):
+                await self._reject('a request must be JSON')
+                return
+            if self._waiting.qsize() >= MAX_WAITING:
+                await self._reject('too many requests wait for their answers')
+                return
+            self._waiting.put_nowait((request,))
+
+    async def _answer_requests(self) -> None:
+        while (waiting := await self._waiting.get()) is not None:
+            answer = await self._requests.answer(waiting[0])
+            with contextlib.suppress(ConnectionError):  # The page has gone.
+                await self._socket.send_str(as_json('reply', **answer))
+
+    async def _reject(self, reason: str) -> None:
+        await self._socket.close(code=WSCloseCode.POLICY_VIOLATION, message=reason.encode()[:120])
+
+
+class _ModelFiles:
+    """Downloads and uploads of model files.
+
+    Args:
+        folder: the classifier's model directory; None: it is not on this machine.
+        load: has the classifier load a file, for an operator.
+        table: of the connections; a transfer may take longer than another request.
+    """
+
+    def __init__(self, folder: Path | None, load: Callable[[str, str], Awaitable[ActionResult]],
+                 table: ConnectionTable) -> None:
+        self._folder = folder
+        self._load = load
+        self._table = table
+        self._under_way = 0
+
+    async def download(self, request: web.Request) -> web.StreamResponse:
+        """Send a file of the model directory."""
+        path = self._path(request)
+        if path.is_symlink() or not path.is_file():
+            raise web.HTTPNotFound(text=f'there is no {path.name!r}')
+        response = web.StreamResponse(headers={
+            **HEADERS, 'Content-Type': 'application/octet-stream',
+            'Content-Disposition': 'attachment'})
+        response.force_close()  # Where it ends early, nothing can follow.
+
+        async def send() -> None:
+            with path.open('rb') as file:
+                response.content_length = os.fstat(file.fileno()).st_size
+                await response.prepare(request)
+                while chunk := await asyncio.to_thread(file.read, CHUNK):
+                    await response.write(chunk)
+            await response.write_eof()
+        with self._transfer(request), contextlib.suppress(ConnectionError, asyncio.TimeoutError):
+            await asyncio.wait_for(send(), TRANSFER_TIME)
+        return response
+
+    async def upload(self, request: web.Request) -> web.StreamResponse:
+        """Take a new file into the model directory and have it loaded; else it goes again."""
+        path = self._path(request)
+        who = valid_text(request.query.get('who', ''), 'who')[:MAX_NAME]
+        if path.name.startswith(RESERVED):
+            raise OperatorRequestError(f'{path.name} is a name of the classifier’s own files')
+        with self._transfer(request):
+            await asyncio.wait_for(_receive(request, path), TRANSFER_TIME)
+            result = ActionResult(False, '')
+            try:
+                result = await self._load(who, path.name)
+            except NoAnswerError:
+                result = ActionResult(True, '')  # It may be loaded all the same.
+                raise
+            finally:
+                if not result.done:
+                    path.unlink()
+        return web.json_response(reply_of(result))
+
+    def _path(self, request: web.Request) -> Path:
+        if self._folder is None:
+            raise web.HTTPNotFound(text='the model directory is not on this machine; see the '
+                                        'parameter model_directory of the dashboard')
+        return self._folder / model_file_name(request.match_info['name'])
+
+    @contextlib.contextmanager
+    def _transfer(self, request: web.Request) -> Iterator[None]:
+        if self._under_way >= MAX_TRANSFERS:
+            raise web.HTTPServiceUnavailable(text='other files are under way; try again')
+        self._under_way += 1
+        self._table.set_page(request.protocol, True)
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._table.set_page(request.protocol, False)
+
+
+async def _receive(request: web.Request, path: Path) -> None:
+    """Write the body of a request to a file, whole or not at all, and never over another one."""
+    temporary = path.with_name(f'.{path.name}.{os.urandom(4).hex()}.tmp')
+    size = request.content_length or 0
+    try:
+        with temporary.open('xb') as file:
+            while size <= MAX_UPLOAD and (chunk := await request.content.read(CHUNK)):
+                await asyncio.to_thread(file.write, chunk)
+                size = max(size, file.tell())
+            if size > MAX_UPLOAD:
+                raise OperatorRequestError(f'more than {MAX_UPLOAD >> 20} MB are not taken')
+            file.flush()
+            await asyncio.to_thread(os.fsync, file.fileno())
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise OperatorRequestError(f'{path.name} exists already; give another name') from error
+    except OSError as error:
+        raise OperatorRequestError(f'{path.name} is not written: {error.strerror}') from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class Dashboard:
@@ -96,14 +331,17 @@ class Dashboard:
         self._warn = warn
         self._payloads = Payloads(view, pictures, classifier, warn)
         self._payloads.burst_rate = settings.burst_rate
-        self._connections: set[PageConnection] = set()
+        self._payloads.transfers = settings.model_directory is not None
+        self._connections: set[_PageConnection] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._opened = 0
-        self._files = static_files()
+        self._files = _static_files()
         self._table = ConnectionTable(settings.max_connections, settings.max_client_connections,
                                       settings.request_timeout)
         self._guard = RequestGuard(settings.access, Sessions(settings.session), self._table,
                                    settings.max_http_rate, settings.max_attempts, warn)
+        self._models = _ModelFiles(settings.model_directory,
+                                  lambda who, name: self._actions.load(who, name), self._table)
         self._runner: web.AppRunner | None = None
         self._listener: asyncio.Server | None = None
         self._ticker: asyncio.Task[None] | None = None
@@ -113,6 +351,9 @@ class Dashboard:
         """Send a part of the view that changed to every page."""
         if part is ViewPart.PREDICTION:
             self.changed(ViewPart.PICTURE)
+        if part is ViewPart.LABELS:  # The next step of a beginner; queries wait for a label.
+            self.changed(ViewPart.HEALTH)
+            self.changed(ViewPart.QUERIES)
         if part is ViewPart.QUERIES:
             for query in self._view.queries:
                 self._pictures.hold(query.vector.stamp)
@@ -150,6 +391,8 @@ class Dashboard:
         app.router.add_get('/ws', self._websocket)
         app.router.add_get('/pictures/{stamp}.jpg', self._picture)
         app.router.add_get('/samples/{number:[0-9]{1,15}}.jpg', self._sample_picture)
+        app.router.add_get('/models/{name}', self._models.download, allow_head=False)
+        app.router.add_post('/models/{name}', self._models.upload)
         app.router.add_get('/{name:[a-z_]*(?:\\.[a-z]+)?}', self._file)
         return app
 
@@ -196,7 +439,7 @@ class Dashboard:
 
     async def _sample_picture(self, request: web.Request) -> web.Response:
         try:
-            jpeg = await self._actions.review.picture(int(request.match_info['number']))
+            jpeg = await self._actions.picture(int(request.match_info['number']))
         except ProEMLCError as error:
             raise web.HTTPServiceUnavailable(text='the classifier does not answer') from error
         if jpeg is None:
@@ -226,7 +469,7 @@ class Dashboard:
         requests = Requests(self._view, self._pictures, self._actions,
                             who=f'operator {self._opened}', warn=self._warn,
                             near_copy=self._settings.near_copy)
-        connection = PageConnection(socket, self._payloads, requests, self._settings.max_rate)
+        connection = _PageConnection(socket, self._payloads, requests, self._settings.max_rate)
         end = asyncio.create_task(_close_after(socket, seconds))
         self._connections.add(connection)
         self._count_operators()
@@ -269,7 +512,7 @@ class _LineHandler(logging.Handler):
         self._warn('http', record.getMessage() + reason)
 
 
-def static_files() -> dict[str, tuple[bytes, str]]:
+def _static_files() -> dict[str, tuple[bytes, str]]:
     """Return the page's files and their types, read once: no path of a request meets the disk."""
     return {
         entry.name: (entry.read_bytes(), mimetypes.guess_type(entry.name)[0] or 'text/plain')

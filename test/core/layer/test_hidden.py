@@ -8,15 +8,14 @@ from core_reference import samples
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from proemlc_ros.core.layer import differences, drawing_layer, make_layer, restore_layer
-from proemlc_ros.core.layer.differences import plain_differences
-from proemlc_ros.core.layer.neurons import FUNCTIONS
-from proemlc_ros.core.options import ACTIVATIONS, Options
-from proemlc_ros.core.steps import result_of
+from proemlc_ros.core.compiled import plain_differences
+from proemlc_ros.core.layer import make_layer, restore_layer
+from proemlc_ros.core.layer.hidden import FUNCTIONS
+from proemlc_ros.core.layer.scaling import KNOTS, Scaling
+from proemlc_ros.core.options import ACTIVATIONS, RADIAL, SCALINGS, Options
 
 X, _ = samples(60, width=9)
-SCALINGS = ('none', 'standard', 'minmax', 'l2')
-KINDS = (*ACTIVATIONS, 'rbf', 'laplacian')
+KINDS = (*ACTIVATIONS, *RADIAL)
 
 
 def options(**settings):
@@ -28,7 +27,21 @@ def scaled(scaling, fitted=X, rows=X):
         return (rows - fitted.mean(axis=0)) / fitted.std(axis=0)
     if scaling == 'minmax':
         return (rows - fitted.min(axis=0)) / np.ptp(fitted, axis=0)
+    if scaling == 'asinh':
+        return np.arcsinh(scaled('standard', fitted, rows))
+    if scaling == 'rank':
+        return np.column_stack([ranks(*columns) for columns in zip(fitted.T, rows.T, strict=True)])
     return rows / np.linalg.norm(rows, axis=1, keepdims=True) if scaling == 'l2' else rows
+
+
+def ranks(fitted, values):
+    """Return the ranks of one feature; knots in one place share the mean of theirs."""
+    levels = np.linspace(0.0, 1.0, KNOTS)
+    knots = np.quantile(fitted, levels)
+    places = np.unique(knots)
+    beyond = values - np.clip(values, places[0], places[-1])
+    return beyond / (np.ptp(places) or 1.0) + np.interp(
+        values, places, [levels[knots == place].mean() for place in places])
 
 
 @pytest.mark.parametrize('scaling', SCALINGS)
@@ -140,7 +153,27 @@ def test_equal_centres_can_be_whitened():
     assert np.isfinite(layer.rows(X)).all()
 
 
-@pytest.mark.parametrize('scaling', ['standard', 'minmax'])
+@pytest.mark.parametrize('values', [X, np.round(X, 1), np.maximum(X, 0.2), X[:3]])
+def test_ranks_are_shares_of_the_first_samples(values):
+    fitted = Scaling.fit('rank', 9, values, 'float64')
+    new = np.concatenate([X, 10.0 * X, values])
+    np.testing.assert_allclose(fitted.apply(new), scaled('rank', values, new), atol=1e-12)
+    thin = Scaling.fit('rank', 9, sparse.csr_matrix(values), 'float64')
+    np.testing.assert_array_equal(thin.knots, fitted.knots)
+
+
+def test_the_sum_of_kernels_is_the_mean_of_its_four():
+    layer = make_layer(options(activation='kernel_sum', scaling='standard'), 9, X)
+    four = [make_layer(options(activation=activation, scaling=scaling), 9, X).rows(X)
+            for scaling in ('standard', 'rank') for activation in ('laplacian', 'rbf')]
+    np.testing.assert_allclose(layer.rows(X), np.mean(four, axis=0), atol=1e-12)
+    own = layer.own_neurons(layer.rows(X))
+    assert sorted(own) == [-1] * 48 + list(range(12))
+    places = layer.places_of_centres(X)
+    assert [own[place] for place in places] == list(range(12))
+
+
+@pytest.mark.parametrize('scaling', ['standard', 'minmax', 'asinh', 'rank'])
 def test_a_feature_that_never_moved_does_no_harm(scaling):
     still = X.copy()
     still[:, 2] = 7.0
@@ -166,7 +199,7 @@ def test_a_layer_is_made_again_from_its_arrays(activation, dtype):
 @pytest.mark.parametrize(('count', 'neurons', 'width'), [
     (1, 1, 1), (1, 7, 8), (3, 5, 9), (4, 6, 31), (5, 9, 294), (17, 33, 64)])
 def test_compiled_distances_are_the_plain_ones(count, neurons, width):
-    compiled = pytest.importorskip('proemlc_ros.core.layer._distances').absolute_differences
+    compiled = pytest.importorskip('proemlc_ros.core._kernels').absolute_differences
     random = np.random.default_rng(0)
     rows, centres = random.normal(size=(count, width)), random.normal(size=(neurons, width))
     centres[0] = rows[0]
@@ -182,7 +215,7 @@ def test_compiled_distances_are_the_plain_ones(count, neurons, width):
 
 
 def test_compiled_distances_reject_what_they_cannot_read():
-    compiled = pytest.importorskip('proemlc_ros.core.layer._distances').absolute_differences
+    compiled = pytest.importorskip('proemlc_ros.core._kernels').absolute_differences
     rows, centres, out = np.ones((4, 6)), np.ones((3, 6)), np.empty((4, 3))
     for bad in ((rows[:, :5], centres, out), (rows[:3], centres, out),
                 (rows.astype(np.float32), centres, out), (np.asfortranarray(rows), centres, out),
@@ -197,32 +230,33 @@ def test_compiled_distances_reject_what_they_cannot_read():
         compiled(rows, centres, out)
 
 
-@pytest.mark.parametrize(('count', 'width'), [(1, 1), (2, 8), (7, 31), (70, 20)])
-def test_compiled_differences_between_rows_are_the_plain_ones(count, width):
-    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+@pytest.mark.parametrize(('count', 'width'), [(1, 1), (3, 8), (4, 9), (17, 31), (33, 294)])
+def test_compiled_distances_of_rows_to_each_other_are_the_plain_ones(count, width):
+    compiled = pytest.importorskip('proemlc_ros.core._kernels')
     rows = np.random.default_rng(0).normal(size=(count, width))
-    found, plain, direct = (np.full((count, count), 7.0) for _ in range(3))
-    for start in range(0, count, 3):
-        compiled.mutual_differences(rows, found, start, min(start + 3, count))
-        differences.plain_mutual_differences(rows, plain, start, min(start + 3, count))
-    compiled.absolute_differences(rows, rows, direct)
-    np.testing.assert_array_equal(found, direct)  # to the last bit
-    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-300)
+    found, expected = np.empty((count, count)), np.empty((count, count))
+    compiled.mutual_differences(rows, found)
+    compiled.absolute_differences(rows, rows, expected)
+    np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize('width', [1, 2, 8, 23, 24, 25, 100])
-def test_compiled_differences_to_moved_values_are_the_plain_ones(width):
-    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+def test_compiled_asinh_is_that_of_numpy():
+    compiled = pytest.importorskip('proemlc_ros.core._kernels')
     random = np.random.default_rng(0)
-    rows, weights = random.normal(size=(5, width)), random.random(width)
-    twice = np.concatenate((rows, rows), axis=1)
-    found, plain = np.empty((24, 5)), np.empty((24, 5))
-    compiled.shifted_differences(twice, weights[np.newaxis], found)
-    differences.plain_shifted_differences(twice, weights, plain)
-    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-300)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e8, 1.7e308, -5e-324]
+    sizes = 10.0 ** random.uniform(-300.0, 300.0, 2000)
+    values = np.concatenate([special, random.normal(size=2000) * sizes, random.normal(size=999)])
+    found = values.copy()[np.newaxis]
+    compiled.inverse_sinh(found)
+    np.testing.assert_allclose(found[0], np.arcsinh(values), rtol=5e-16, atol=0.0)
+    assert np.signbit(found[0, 1])
+    for place in range(len(values)):  # the same bits for one value as for many
+        alone = values[place:place + 1, np.newaxis].copy()
+        compiled.inverse_sinh(alone)
+        np.testing.assert_array_equal(alone[0, 0], found[0, place])
 
 
-@pytest.mark.parametrize('scaling', ['none', 'standard', 'minmax', 'l2'])
+@pytest.mark.parametrize('scaling', SCALINGS)
 @pytest.mark.parametrize('dtype', ['float64', 'float32'])
 def test_one_sample_has_the_row_that_it_has_among_others(scaling, dtype):
     rows = X.astype(dtype)
@@ -231,42 +265,22 @@ def test_one_sample_has_the_row_that_it_has_among_others(scaling, dtype):
     np.testing.assert_array_equal([layer.row(row) for row in rows], layer.rows(rows))
 
 
-@pytest.mark.parametrize('dtype', ['float64', 'float32'])
-@pytest.mark.parametrize('activation', ['laplacian', 'rbf'])
-def test_rows_known_from_drawing_a_layer_are_its_own(activation, dtype):
-    rows = X.astype(dtype)
-    settings = options(activation=activation, hidden_size=len(X), dtype=dtype)
-    layer = result_of(drawing_layer(settings, 9, rows))
-    assert layer.same_as(make_layer(settings, 9, rows))
-    drawn = layer.drawn_rows(slice(3, 50))
-    assert (drawn is not None) == (activation == 'laplacian')
-    if drawn is not None:
-        np.testing.assert_array_equal(drawn, layer.rows(rows[3:50]))
-    assert layer.drawn_rows(slice(50, 61)) is None
-    layer.forget_drawn()
-    assert layer.drawn_rows(slice(0, 1)) is None
-    smaller = result_of(drawing_layer(options(activation=activation), 9, rows.astype('float64')))
-    assert smaller.drawn_rows(slice(0, 1)) is None
-
-
 def test_other_compiled_differences_reject_what_they_cannot_read():
-    compiled = pytest.importorskip('proemlc_ros.core.layer._distances')
+    compiled = pytest.importorskip('proemlc_ros.core._kernels')
     rows, vector = np.ones((4, 6)), np.ones(6)
-    bad = [(compiled.mutual_differences, (rows, np.empty((4, 3)), 0, 4)),
-           (compiled.mutual_differences, (rows, np.empty((4, 4)), 0, 5)),
-           (compiled.mutual_differences, (rows, np.empty((4, 4)), -1, 4)),
-           (compiled.mutual_differences, (vector, np.empty((4, 4)), 0, 4)),
-           (compiled.shifted_differences, (rows, np.ones((1, 4)), np.empty((2, 4)))),
-           (compiled.shifted_differences, (rows[:, :5].copy(), np.ones((1, 2)), np.empty((2, 4)))),
-           (compiled.shifted_differences, (rows, np.ones((1, 3)), np.empty((2, 3)))),
-           (compiled.negative_answers, (vector, vector, vector, rows, 1.0, np.empty(3))),
-           (compiled.negative_answers, (vector[:5], vector, vector, rows, 1.0, np.empty(4))),
-           (compiled.negative_answers, (vector, vector, rows, rows, 1.0, np.empty(4))),
-           (compiled.negative_answers, (vector, vector, vector, vector, 1.0, np.empty(4)))]
+    bad = [(compiled.mutual_differences, (rows, np.empty((4, 3)))),
+           (compiled.mutual_differences, (rows[:, ::2], np.empty((4, 4)))),
+           (compiled.negative_answers, (vector, vector, vector, rows, 1.0, np.empty(3), False)),
+           (compiled.negative_answers, (vector[:5], vector, vector, rows, 1.0, np.empty(4), True)),
+           (compiled.negative_answers, (vector, vector, rows, rows, 1.0, np.empty(4), False)),
+           (compiled.negative_answers, (vector, vector, vector, vector, 1.0, np.empty(4), True))]
     for function, arguments in bad:
         with pytest.raises((ValueError, BufferError)):
             function(*arguments)
         with pytest.raises(TypeError):
             function(rows)
     with pytest.raises(TypeError):
-        compiled.negative_answers(vector, vector, vector, rows, 'wide', np.empty(4))
+        compiled.negative_answers(vector, vector, vector, rows, 'wide', np.empty(4), False)
+    for not_a_matrix in (vector, rows[:, ::2], rows.astype(np.float32)):
+        with pytest.raises((ValueError, BufferError)):
+            compiled.inverse_sinh(not_a_matrix)

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from proemlc_ros.core import ProEMLC
+from proemlc_ros.core.labels import SampleLabels
 from proemlc_ros.core.metrics import f1_example, hamming_loss
-from proemlc_ros.core.options import Options
-from proemlc_ros.core.samples import SampleLabels
+from proemlc_ros.core.options import FITTED_SCALINGS, Options
 from proemlc_ros.core.selection.candidates import LabelledSamples, fit_of_layer
-from proemlc_ros.core.selection.near_copies import find_bursts
-from proemlc_ros.core.selection.renewal import is_better, left_out_point, plan_for
+from proemlc_ros.core.selection.renewal import find_bursts, is_better, left_out_point, plan_for
 from proemlc_ros.errors import EmptyInputError
 
 TRAINING, LABELS = 180, 5
@@ -86,7 +85,7 @@ def test_a_feature_that_moves_late_is_scaled_as_the_others():
     test, truth = make_samples(500, 0.35, seed=1)
     X[:, 0], test[:, 0] = 1000.0 * X[:, 0], 1000.0 * test[:, 0]
     X[:300, 0] = 5.0
-    learnt = ProEMLC(hidden_size=200)
+    learnt = ProEMLC(hidden_size=200, scaling='standard')
     learnt.learn(X, names_of(Y))
     renewed = ProEMLC.renewed(X, names_of(Y), most=200)
     assert errors(learnt, test, truth)[1] < 0.8 * errors(renewed, test, truth)[1]
@@ -205,9 +204,10 @@ def test_a_model_of_a_still_start_is_worse_and_an_equal_one_is_not():
     running = ProEMLC(hidden_size=100)
     running.learn(came, names_of(shown))
     plan = plan_for(came, [SampleLabels(tuple(names)) for names in names_of(shown)])
-    assert is_better(plan.point, left_out_point(plan, running), len(came))
+    assert is_better(plan.point, left_out_point(plan, running), len(came), plan.per_label)
     renewed = ProEMLC.renewed(came, names_of(shown))
-    assert not is_better(plan.point, left_out_point(plan, renewed), len(came))
+    assert not is_better(plan.point, left_out_point(plan, renewed), len(came),
+                         plan.per_label)
 
 
 @pytest.mark.parametrize('samples, better', [(33, False), (2000, True)])
@@ -216,4 +216,105 @@ def test_a_sample_or_two_of_a_few_are_chance(samples, better):
     found = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)]).point
     running = replace(found, left_out_f1=found.left_out_f1 - 0.01,
                       left_out_square=found.left_out_square * 1.1)
-    assert is_better(found, running, samples) == better
+    assert is_better(found, running, samples, 100.0) == better
+
+
+def test_the_margin_grows_as_samples_per_label_get_fewer():
+    X, Y = make_samples(TRAINING, 0.35)
+    found = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)]).point
+    running = replace(found, left_out_f1=found.left_out_f1 - 0.023,
+                      left_out_square=found.left_out_square * 1.1)
+    better = [is_better(found, running, 1000, per_label) for per_label in (1, 4, 20, 100)]
+    assert better == [False, False, True, True]
+
+
+@pytest.mark.parametrize('lost, f1, better', [
+    (0.01, 0.0, True), (0.01, 0.01, True), (0.01, 0.1, False), (0.0001, 0.0, False)])
+def test_a_squared_error_that_is_lower_beyond_doubt_is_enough(lost, f1, better):
+    X, Y = make_samples(TRAINING, 0.35)
+    found = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)]).point
+    worse = found.squares + lost + 0.02 * np.random.default_rng(0).normal(size=len(X))
+    running = replace(found, left_out_f1=found.left_out_f1 + f1, squares=worse)
+    assert is_better(found, running, len(X), 4.0) == better
+
+
+@pytest.mark.parametrize('lead, gain, better', [
+    (2.5, 0.0, False), (2.5, 0.05, True), (1.2, 0.05, False), (0.0, 0.05, False)])
+def test_a_gain_in_f1_counts_as_much_as_the_squared_error_that_goes_with_it(lead, gain, better):
+    X, Y = make_samples(TRAINING, 0.35)
+    found = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(Y)]).point
+    noise = np.random.default_rng(0).normal(size=len(X))
+    noise = (noise - noise.mean()) / noise.std()
+    running = replace(found, left_out_f1=found.left_out_f1 - gain,
+                      squares=found.squares + noise + lead / np.sqrt(len(X)))
+    assert found.lead(running) == pytest.approx(lead)
+    assert is_better(found, running, 200, 1.0) == better
+
+
+@pytest.mark.parametrize('each, telling', [(1, 0), (2, 60)])
+def test_a_label_with_one_sample_tells_nothing_of_squared_errors(each, telling):
+    """Where its only sample is left out, the least error is that of predicting nothing."""
+    random = np.random.default_rng(6)
+    X = np.repeat(random.normal(size=(30, 8)), each, axis=0) + 0.3 * random.normal(
+        size=(30 * each, 8))
+    labels = [SampleLabels((f'object {place // each}',)) for place in range(len(X))]
+    plan = plan_for(X, labels)
+    assert len(plan.point.squares) == telling
+    running = replace(plan.point, squares=plan.point.squares + 0.1)
+    assert plan.point.lead(running) == 0.0 or telling
+
+
+def test_features_of_embeddings_are_not_scaled_one_by_one():
+    """One feature of all decides, and it is small: with a scale of its own it would stand out."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(150, 12))
+    X[:, 0] *= 0.2
+    labels = [SampleLabels(('left' if x[0] < 0 else 'right',)) for x in X]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+
+    def tried(rows, **settings):
+        return {point.options.scaling
+                for point in plan_for(rows, labels, most=100, **settings).selection.points}
+
+    assert tried(X) & set(FITTED_SCALINGS)
+    assert not tried(unit) & set(FITTED_SCALINGS)
+    assert not tried(X, alike=True) & set(FITTED_SCALINGS)
+
+
+def test_a_young_model_gets_settings_and_grows_on():
+    random = np.random.default_rng(5)
+    X = random.normal(size=(160, 6))
+    labels = [('left',) if row[0] < 0.0 else ('right',) for row in X]
+    model = ProEMLC.renewed(X[:120], labels[:120])
+    assert model.warming_up and model.layer.neurons == 120
+    for row, said in zip(X[120:], labels[120:], strict=True):
+        model.learn(row, said)
+    assert model.layer.neurons == 160
+    again = model.empty_copy()
+    again.learn(X, labels)
+    np.testing.assert_allclose(again.scores(X), model.scores(X), atol=1e-8)
+
+
+@pytest.mark.parametrize('seed', [4, 6])
+def test_chance_does_not_keep_a_young_layer_from_growing(seed):
+    X = np.random.default_rng(seed).normal(size=(30, 6))
+    plan = plan_for(X, [SampleLabels(tuple(names)) for names in names_of(X[:, :3] > 0.3)])
+    assert plan.grows and plan.options.hidden_size == 1000
+
+
+@pytest.mark.parametrize('forgetting', [0.97, 'auto'])
+def test_a_model_that_forgets_is_renewed_by_what_it_has_not_forgotten(forgetting):
+    X, Y = make_samples(240, 0.35)
+    Y[:120] = ~Y[:120]  # What the labels meant long ago.
+    kept = Options.from_dict({'forgetting': forgetting})
+    model = ProEMLC.renewed(X, names_of(Y), kept=kept, most=60)
+    assert (model.samples, model.options.adaptive) == (240, forgetting == 'auto')
+    assert model.options.forgetting < 1.0
+    recent = plan_for(X[140:], [SampleLabels(tuple(names)) for names in names_of(Y[140:])],
+                      kept, 60)
+    if forgetting != 'auto':
+        assert model.options == recent.options
+    rows, shown = make_samples(100, 0.35, seed=1)
+    found = [[name in names for name in (f'label {column}' for column in range(LABELS))]
+             for names in model.predict(rows)]
+    assert f1_example(shown, found) > f1_example(~shown, found)

@@ -7,13 +7,14 @@ import pytest
 from scipy import sparse
 
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.deciding.thresholds import best_choice
+from proemlc_ros.core.deciding.decision import best_choice
+from proemlc_ros.core.deciding.left_out import nested_fits
+from proemlc_ros.core.layer.radial import centre_order
 from proemlc_ros.core.metrics import f1_example
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.selection import Selection
 from proemlc_ros.core.selection.candidates import hidden_columns, try_candidate
-from proemlc_ros.core.selection.leave_one_out import nested_fits
-from proemlc_ros.core.selection.search import select_model
+from proemlc_ros.core.selection.search import centres_of_labels, select_model
 from proemlc_ros.errors import EmptyInputError, LengthMismatchError, ParameterError
 
 CANDIDATES = [{'activation': 'laplacian', 'scaling': 'standard'},
@@ -34,12 +35,13 @@ def make_data(seed, samples=300):
     {'activation': 'laplacian', 'scaling': 'standard'},
     {'activation': 'rbf', 'scaling': 'l2', 'whiten': True, 'direct_links': True},
     {'activation': 'relu', 'scaling': 'none', 'bias': True},
+    {'activation': 'kernel_sum', 'scaling': 'standard'},
 ])
 def test_left_out_scores_equal_real_models(candidate):
-    """Of samples that are no centres; for centres see the tests of leave_one_out."""
+    """Of samples that are no centres; for centres see test_left_out.py."""
     X, Y = make_data(1, 30)
     options = Options.from_dict({**candidate, 'hidden_size': 8, 'ridge': 1.0})
-    H, others, centres = hidden_columns(X, options, 12)
+    H, others, centres, _ = hidden_columns(X, options, 12)
     T = np.where(Y, 1.0, -1.0)
     fit, = nested_fits(H, T, 1.0, [others + 8], centres=centres)
     layer = ProEMLC(**options.as_dict())
@@ -56,7 +58,7 @@ def test_left_out_scores_equal_real_models(candidate):
 def test_a_point_is_scored_by_left_out_scores():
     X, Y = make_data(1, 40)
     point, = try_candidate(X, Y, CANDIDATES[1], [20], [0.5])
-    H, others, _ = hidden_columns(X, point.options, len(X))
+    H, others, *_ = hidden_columns(X, point.options, len(X))
     T = np.where(Y, 1.0, -1.0)
     fit, = nested_fits(H, T, 0.5, [others + 20])
     decided = best_choice(fit.left_out, Y).decide(fit.left_out)
@@ -164,3 +166,16 @@ def test_defaults_stay_within_five_percent_of_the_best_fixed_rule(make):
     assert ours >= 0.95 * best
     if make is half_without_labels:
         assert 0.3 < np.mean(~truth.any(axis=1)) and [] in [list(p) for p in model.predict(fresh)]
+
+
+def test_rare_labels_have_centres_of_their_own():
+    random = np.random.default_rng(3)
+    truth = np.zeros((1000, 4), dtype=bool)
+    truth[np.arange(1000), random.choice(4, 1000, p=(0.02, 0.02, 0.48, 0.48))] = True
+    truth[:20] = False
+    order = centres_of_labels(truth, 0)
+    assert sorted(order) == list(range(1000))
+    assert (truth[order[:20]].sum(axis=0) == 5).all()
+    by_chance = centre_order(0, 1000)
+    rest = by_chance[~np.isin(by_chance, order[:20])]
+    np.testing.assert_array_equal(order[20:], rest)

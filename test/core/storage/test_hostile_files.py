@@ -204,6 +204,19 @@ def test_parts_that_do_not_fit_are_rejected(change):
         ProEMLC.from_bytes(_broken(change))
 
 
+@pytest.mark.parametrize('change', [
+    lambda a: a['layer.rank_knots'].__setitem__((0, 0), 1e6),
+    lambda a: a['layer.gamma'].__setitem__(3, 0.0),
+    lambda a: a.update({'layer.gamma': np.ones(1)}),
+    lambda a: a.update({'layer.rank_centres': np.zeros((1, 1))}),
+    lambda a: a.pop('layer.rank_knots'),
+    lambda a: a.update({'layer.knots': a['layer.rank_knots']}),
+])
+def test_parts_of_a_sum_of_kernels_that_do_not_fit_are_rejected(change):
+    with pytest.raises(errors.CorruptModelError):
+        ProEMLC.from_bytes(_broken(lambda _, arrays: change(arrays), activation='kernel_sum'))
+
+
 def test_indices_of_kept_samples_outside_of_them_are_rejected():
     files = hostile_models.seeds()
     header, arrays = container.unpack(files['sparse_warm'])

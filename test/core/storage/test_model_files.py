@@ -1,6 +1,8 @@
 # Copyright 2026 The proemlc_ros Authors
 # SPDX-License-Identifier: Apache-2.0
-"""Model files: nothing lost, nothing altered unnoticed, nothing executed."""
+"""Saved models go on exactly as the model would have."""
+
+from __future__ import annotations
 
 import hashlib
 import io
@@ -13,16 +15,21 @@ import numpy as np
 import pytest
 from core_reference import plain, samples
 from scipy import sparse
+from scipy.linalg import lapack
 
 from proemlc_ros import errors
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage import container
+from proemlc_ros.core.storage.state import pack_triangle, unpack_triangle
 
 X, ANNOTATIONS = samples(120)
 KINDS = [
     {}, {'activation': 'laplacian', 'scaling': 'standard', 'warmup': 90}, {'dtype': 'float32'},
     {'activation': 'rbf', 'whiten': True, 'warmup': 30, 'scaling': 'l2', 'direct_links': True},
     {'forgetting': 0.98}, {'recalibration': 'paper', 'threshold': 'zero'}, {'hidden_size': 310},
+    {'activation': 'laplacian', 'scaling': 'asinh', 'warmup': 90},
+    {'activation': 'rbf', 'scaling': 'rank', 'whiten': True, 'warmup': 30},
+    {'activation': 'kernel_sum', 'scaling': 'standard', 'warmup': 30},
 ]
 
 
@@ -231,3 +238,15 @@ def test_equal_models_make_equal_files():
     assert plain().to_bytes() == plain().to_bytes()
     with pytest.raises((TypeError, ValueError)):
         plain().to_bytes(extra={'not json': {1, 2}})
+
+
+@pytest.mark.parametrize('size', [1, 2, 7])
+@pytest.mark.parametrize(('kind', 'prefix'), [('float64', 'd'), ('float32', 's')])
+def test_packed_as_lapack_does(size, kind, prefix):
+    matrix = np.asfortranarray(np.random.default_rng(size).normal(size=(size, size)), dtype=kind)
+    packed = pack_triangle(matrix)
+    expected, _ = getattr(lapack, f'{prefix}trttp')(matrix, uplo='L')
+    np.testing.assert_array_equal(packed, expected)
+    again = np.zeros((size, size), dtype=kind, order='F')
+    unpack_triangle(packed, again)
+    np.testing.assert_array_equal(again, np.tril(matrix))

@@ -11,7 +11,7 @@ from core_reference import plain, samples
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.storage import container
-from proemlc_ros.core.storage.signing import Signature, read_key, sign, signature_of
+from proemlc_ros.core.storage.container import Signature, read_key, sign, signature_of
 from proemlc_ros.errors import ForeignModelError, ParameterError, SignatureError
 
 X, ANNOTATIONS = samples(30)
@@ -63,7 +63,7 @@ def test_every_part_is_signed(model):
 
 
 def _file(parts):
-    from proemlc_ros.core.storage.archive import write_archive
+    from proemlc_ros.core.storage.container import write_archive
     return write_archive(
         lambda archive: [archive.writestr(name, content) for name, content in parts.items()])
 

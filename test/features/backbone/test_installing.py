@@ -12,13 +12,16 @@ import pytest
 
 from proemlc_ros.cli.main import main
 from proemlc_ros.errors import BackboneError, ExtractorError
-from proemlc_ros.features.automatic import automatic_in_words
 from proemlc_ros.features.backbone.installing import FITTING, add, install
 from proemlc_ros.features.backbone.network_check import durations
 from proemlc_ros.features.backbone.store import default_backbone, installed_backbones
 from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding
-from proemlc_ros.features.parameter_file import settings_from_file
-from proemlc_ros.features.settings import pipeline_from_settings, sensor_from_settings
+from proemlc_ros.features.registry import automatic_in_words
+from proemlc_ros.features.settings import (
+    pipeline_from_settings,
+    sensor_from_settings,
+    settings_from_file,
+)
 
 onnx = pytest.importorskip('onnx', reason='onnx is not installed')
 pytest.importorskip('onnxruntime', reason='onnxruntime is not installed')
@@ -26,6 +29,7 @@ helper, FLOAT = onnx.helper, onnx.TensorProto.FLOAT
 
 # Of the files that were compared with torch's own export; a model taught with one needs the same.
 LITE0 = '39d8df8a0557494f2ca968e44c00e7cec4a4f7bb630fee484bdbdda53a65fbed'
+CONFIG = Path(__file__).parents[3] / 'config'
 AUTO = {'topic': 'camera', 'extractor': 'auto'}
 
 
@@ -91,6 +95,59 @@ def test_auto_takes_what_is_installed_and_colours_without(lite0, data_home, came
     assert 'lite0' in automatic_in_words()
     own_file = pipeline_from_settings(settings_from_file(lite0.parameter_file))
     assert own_file.extractor == sensor_from_settings('camera', AUTO).extractor.name
+
+
+def test_auto_keeps_what_a_model_has_learnt_from(lite0, data_home):
+    colours = sensor_from_settings('camera', AUTO).extractor.name
+    data_home.parent.mkdir(parents=True)
+    data_home.symlink_to(lite0.folder.parent)
+    deep = sensor_from_settings('camera', AUTO).extractor.name
+    settings = {'sensors': ['camera'], 'camera': AUTO}
+    for learnt in (colours, deep, 'colour_moments/1(region=0,0,0.5,1;grid=3)'):
+        assert pipeline_from_settings(settings, learnt).extractor == learnt
+    said = automatic_in_words(learnt=colours)
+    assert colours in said and 'lite0' in said and '~/reembed' in said
+    assert 'sensors_file: features.yaml' in said
+    # The file that it names is of the package, and means the better one.
+    shipped = pipeline_from_settings(settings_from_file(CONFIG / 'features.yaml'))
+    assert shipped.extractor == deep
+    # A network that is not there any more, and names that make no sense.
+    for learnt in (deep.replace(LITE0[:12], 'f' * 12), 'own/3', 'colour_moments/1(grid=x)', '(('):
+        assert pipeline_from_settings(settings, learnt).extractor == deep
+        assert 'samples are safe' in automatic_in_words(learnt=learnt)
+
+
+def test_new_installations_look_thrice_and_taught_robots_keep_their_looks(data_home, tmp_path):
+    path = write_network(tmp_path / 'm.onnx', flat())
+    before = add(path, 'mine', {'looks': [1.0]}, 'mine')  # as installed by an earlier version
+    one_look = sensor_from_settings('camera', AUTO).extractor.name
+    assert 'looks' not in one_look
+    again = add(path, 'mine', {}, 'mine')
+    assert (again.sha256, again.parameters['looks']) == (before.sha256, [1.0, 0.75, 0.55])
+    three_looks = sensor_from_settings('camera', AUTO).extractor.name
+    assert three_looks == one_look.removesuffix(')') + ';looks=1,0.75,0.55)'
+    settings = {'sensors': ['camera'], 'camera': AUTO}
+    assert pipeline_from_settings(settings, one_look).extractor == one_look
+    said = automatic_in_words(learnt=one_look)
+    assert 'as the model has learnt from it' in said and '~/reembed' in said
+    # What the service is told to use has the three looks.
+    shipped = settings_from_file(CONFIG / 'features.yaml')
+    assert pipeline_from_settings(shipped).extractor == three_looks
+    # A small computer keeps one, with a network and without.
+    small = settings_from_file(CONFIG / 'features_small_computer.yaml')
+    assert pipeline_from_settings(small).extractor == one_look
+    (data_home / 'default').unlink()
+    assert pipeline_from_settings(small).extractor == 'colour_histogram/1(colour_bins=16)'
+    with pytest.raises(ExtractorError, match='no parameter lokos'):
+        sensor_from_settings('camera', {**AUTO, 'lokos': [1.0]})
+
+
+def test_the_number_of_looks_is_chosen_when_a_network_is_installed(lite0, tmp_path):
+    assert lite0.parameters['looks'] == [1.0, 0.75, 0.55]
+    assert main(['backbone', '--folder', str(tmp_path / 'networks'), 'install', 'lite0',
+                 '--looks', '1']) == 0
+    one, = installed_backbones(tmp_path / 'networks')
+    assert one.parameters['looks'] == [1.0] and one.sha256 == lite0.sha256
 
 
 def test_a_damaged_network_is_not_replaced_by_other_features(data_home, tmp_path):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from proemlc_ros.errors import BadSensorDataError, ExtractorError, MissingDependencyError
-from proemlc_ros.features.extractors.colour import ColourHistogram
-from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding, ResizedImage, as_pixels
+from proemlc_ros.features.extractors.images import ColourHistogram
+from proemlc_ros.features.extractors.onnx_embedding import OnnxEmbedding, _as_pixels, _ResizedImage
 from proemlc_ros.features.registry import make_extractor
 
 onnx = pytest.importorskip('onnx', reason='onnx is not installed')
@@ -164,5 +164,35 @@ def test_shares_of_colours_have_bounds(tmp_path, weights):
 
 def test_colours_are_those_of_a_small_image():
     image = np.random.default_rng(0).uniform(0, 255, (224, 300, 3)).astype(np.float32)
-    assert as_pixels(ResizedImage(image, 255.0)).shape == (112, 112, 3)
-    assert as_pixels(ResizedImage(image[:50, :60], 255.0)).shape == (50, 60, 3)
+    assert _as_pixels(_ResizedImage(image, 255.0)).shape == (112, 112, 3)
+    assert _as_pixels(_ResizedImage(image[:50, :60], 255.0)).shape == (50, 60, 3)
+
+
+@pytest.mark.parametrize('shape', [[1, 3, 6, 8], ['batch', 3, 6, 8]])
+def test_several_looks_are_the_mean_of_their_vectors(tmp_path, camera_image, weights, shape):
+    path = write_model(tmp_path / 'm.onnx', shape, weights)
+    whole = OnnxEmbedding(model=path)
+    looks = OnnxEmbedding(model=path, looks=(1.0, 0.75, 0.5), colours=0.2)
+    middles = [camera_image, camera_image[60:420, 80:560], camera_image[120:360, 160:480]]
+    mean = np.mean([whole(middle) for middle in middles], axis=0)
+    vector = looks(camera_image)
+    np.testing.assert_allclose(
+        vector[:5], np.sqrt(0.8) * mean / np.linalg.norm(mean), atol=1e-5)
+    np.testing.assert_array_equal(
+        vector[5:], OnnxEmbedding(model=path, colours=0.2)(camera_image)[5:])
+    # The same from several images at once, and of an image of one pixel.
+    np.testing.assert_allclose(
+        looks.extract_many([camera_image[::-1], camera_image, camera_image])[1], vector, atol=1e-6)
+    assert np.isfinite(looks(camera_image[:1, :1])).all()
+    assert looks.prepared(camera_image).tensor.shape == (3, 3, 6, 8)
+
+
+def test_the_identity_names_the_looks(tmp_path, weights):
+    path = write_model(tmp_path / 'm.onnx', [1, 3, 6, 8], weights)
+    one, three = OnnxEmbedding(model=path), OnnxEmbedding(model=path, looks=(1.0, 0.75, 0.55))
+    assert three.name == f'{one.name[:-1]};looks=1,0.75,0.55)'
+    assert OnnxEmbedding(model=path, looks=(1.0,)).name == one.name
+    for wrong in ({'looks': ()}, {'looks': (1.1,)}, {'looks': (0.0,)}, {'looks': (1.0,) * 6},
+                  {'looks': (1.0, 0.5), 'normalise': False}):
+        with pytest.raises(ExtractorError, match='looks is'):
+            OnnxEmbedding(model=path, **wrong)

@@ -11,12 +11,17 @@ import sensor_messages as messages
 
 from proemlc_ros.errors import ExtractorError
 from proemlc_ros.features.pipeline import FeaturePipeline
-from proemlc_ros.features.regions.crops import BoxedRegions, crops_of, pixels_in, regions_of
+from proemlc_ros.features.regions.crops import (
+    BoxedRegions,
+    RegionCutter,
+    _crops_of,
+    _regions_of,
+)
+from proemlc_ros.features.regions.proposals import propose
 from proemlc_ros.features.regions.region_sources import SensorRegions
-from proemlc_ros.features.regions.region_vectors import RegionCutter
 from proemlc_ros.features.registry import make_extractor
 from proemlc_ros.features.settings import declared_settings, pipeline_from_settings
-from proemlc_ros.regions import Region, overlap
+from proemlc_ros.regions import OWN_BOXES, Region, overlap, pixels_in
 
 SECOND = 1_000_000_000
 NAN = float('nan')
@@ -115,7 +120,7 @@ def test_bad_boxes_are_counted_by_cause_and_the_good_ones_pass(picture):
 
 
 def test_rotated_detections_are_rejected():
-    found = regions_of(detections(
+    found = _regions_of(detections(
         1, ('', 9.0, 9.0, 4.0, 4.0, 0.3), ('', 9.0, 9.0, 4.0, 4.0, NAN),
         ('', 9.0, 9.0, 4.0, 4.0, 0.0)))
     assert len(found.regions) == 1
@@ -162,6 +167,18 @@ def test_a_drawn_box_finds_a_picture_that_was_held(picture):
     assert line.regions.rejected == {'region_of_other_stamp': 1}
 
 
+def test_the_node_is_asked_for_boxes_of_its_own(picture, monkeypatch, tmp_path):
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path))  # no detector there
+    line = pipeline()
+    line.regions.drawing = True
+    assert len(line.push('camera', messages.image(picture, stamp=SECOND))) == 1
+    found = line.push_regions(region_array(SECOND, OWN_BOXES), drawn=True)
+    assert [one.region.box for one in found] == [one.box for one in propose(picture)]
+    assert found and {one.region_count for one in found} == {len(found)}
+    # From a detector's topic it is a box without size.
+    assert line.push_regions(region_array(SECOND, OWN_BOXES)) == []
+
+
 def test_a_box_keeps_its_id_from_picture_to_picture(picture):
     line = pipeline(regions='topic', regions_topic='found')
     seen = []
@@ -177,6 +194,7 @@ def test_a_box_keeps_its_id_from_picture_to_picture(picture):
 class FailingExtractor:
     """Takes no batches, and gives values that are not finite for the first crop."""
 
+    name = 'failing/1'
     calls = 0
 
     def extract_many(self, samples):
@@ -239,5 +257,5 @@ def test_overlap():
 
 
 def test_crops_are_views(picture):
-    (crop,) = crops_of(picture, [Region('', 10, 10, 4, 4)], 5, Counter())
+    (crop,) = _crops_of(picture, [Region('', 10, 10, 4, 4)], 5, Counter())
     assert crop.pixels.base is not None

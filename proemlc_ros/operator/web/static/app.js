@@ -1,9 +1,9 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
 // Brings the parts together: what comes in goes into the state, and the parts draw it.
 
-import { $ } from './dom.js';
+import { $, setText } from './dom.js';
 import { ask, connect, onConnect } from './link.js';
-import { change, state } from './state.js';
+import { change, on, state } from './state.js';
 import { pairPicture, takePicture } from './camera.js';
 import { dropLostMarks, start } from './draft.js';
 import './new_label.js';
@@ -14,7 +14,21 @@ import './source.js';
 import './history.js';
 import './gallery.js';
 import './regions.js';
+import './nearest.js';
 import './keys.js';
+
+// Until the first label there is one sentence and one field; the rest appears when it has something to say.
+function drawStage() {
+  document.body.dataset.known = state.known.size || state.labels.samples ? 'some' : 'none';
+  const guide = state.health?.guide ?? '';
+  $('lead').hidden = !guide;
+  setText($('lead'), matchMedia('(pointer: coarse)').matches ? byTouch(guide) : guide);
+  $('truth-card').hidden = !state.progress.truth && !state.curve.points.length;
+  $('activity-card').hidden = !state.activity.length;
+}
+
+// Without a keyboard the same is done with buttons.
+const byTouch = (words) => words.replace('hold Enter', 'press Add').replace('hold 0', 'hold None').replace(/hold (\d)/, 'hold its row');
 
 const THEMES = { '': 'Auto', light: 'Light', dark: 'Dark' };
 
@@ -78,6 +92,7 @@ $('who').onchange = () => { localStorage.setItem('who', $('who').value); introdu
 // A secure context is https, or a page of this very machine, such as through ssh -L.
 $('not-encrypted').hidden = $('token-not-encrypted').hidden = window.isSecureContext;
 
+on('labels health progress curve activity', drawStage);
 start();
 onConnect(introduce);
 connect(receive);

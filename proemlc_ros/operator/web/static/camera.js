@@ -3,11 +3,12 @@
 
 import { $, make, setText, stampTime } from './dom.js';
 import { fresh, say } from './draft.js';
-import { noveltyWord } from './progress.js';
+import { bestGuess, isSure, noveltyWord, percent, shareOf } from './progress.js';
 import { change, on, shown, state } from './state.js';
 
 const QUIET_FOR = 3000;
 const MOST_CHIPS = 12;
+const EMPTY = { '(none)': 'none of the labels', '(wait)': 'nothing yet' };
 let spoken = '';
 let spokenAt = 0;
 
@@ -65,17 +66,22 @@ function drawCamera() {
 function drawSeen(prediction) {
   const names = prediction ? prediction.predicted : [];
   const chips = $('sees');
-  const text = names.length ? names.join('\n') : (prediction ? '(none)' : '(wait)');
+  const unknown = Boolean(prediction?.unknown) && !names.length;
+  const guess = unknown ? bestGuess(prediction) : '';
+  const none = unknown ? `(unknown)${guess}` : '(none)';
+  const share = (name) => shareOf(prediction, state.labels.names.indexOf(name));
+  // A label that it is not sure of looks so, and says how sure it is.
+  const words = names.map((name) => (isSure(prediction, name) ? name : `${name} ${percent(share(name))}`));
+  const text = names.length ? words.join('\n') : (prediction ? none : '(wait)');
   if (chips.dataset.text !== text) {
     chips.dataset.text = text;
-    const words = { '(none)': 'none of the labels', '(wait)': 'nothing yet' };
-    chips.replaceChildren(...(names.length
-      ? names.slice(0, MOST_CHIPS).map((name) => make('span', { class: 'chip', title: name }, name))
-      : [make('span', { class: 'chip none' }, words[text])]));
+    const chip = (word, kind = 'chip none') => make('span', { class: kind, title: word }, word);
+    const instead = unknown ? [chip('I don’t know', 'chip unknown'), ...(guess ? [chip(`${guess}?`)] : [])] : [chip(EMPTY[text])];
+    chips.replaceChildren(...(names.length ? names.slice(0, MOST_CHIPS).map((name, place) => chip(words[place], isSure(prediction, name) ? 'chip' : 'chip unsure')) : instead));
     markClipped(chips, names);
     $('picture').setAttribute('aria-label', names.length ? `Camera picture, seen as ${names.join(', ')}` : 'Camera picture');
   }
-  speak(names.join(', ') || 'none of the labels');
+  speak(names.join(', ') || (unknown ? 'something it does not know' : 'none of the labels'));
 }
 
 // What does not fit into the line is counted, and named in full by a press.

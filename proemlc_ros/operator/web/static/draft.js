@@ -78,22 +78,6 @@ export async function press(name, prediction = shown()) {
   change('marks');
 }
 
-export function teachMarks() {
-  const marks = [...(state.held?.marks ?? [])];
-  if (!marks.length) return say('Nothing is marked. Press labels, or “None of them”.', 'bad');
-  const named = (wanted) => marks.filter(([, present]) => present === wanted).map(([name]) => name);
-  return teach(state.held.prediction, named(true), named(false));
-}
-
-export function teachNone() {
-  if (!shown()) return say('There is nothing to label: no prediction has come yet.', 'bad');
-  if (state.held?.marks.size) {
-    return say('Labels are marked: Enter teaches them; Esc drops them, then “None of them” can be taught.', 'bad');
-  }
-  if (!fresh()) return say(staleWords(), 'bad');
-  return teach(shown(), [], [], true);
-}
-
 // Returns the answer where it was learnt, or left out of a burst; null where it failed.
 export async function teach(prediction, labels, absent, complete = restAbsent() && !absent.length, extra = {}) {
   const held = state.held;
@@ -108,15 +92,21 @@ export async function teach(prediction, labels, absent, complete = restAbsent() 
     return null;
   }
   if (state.held === held && held?.stamp === prediction.stamp) release();
-  if (!answer.skipped) say(`Learnt: ${words(labels, absent)}.${nowSees(answer.now)}`);
+  if (!answer.skipped) say(`Learnt: ${said(labels, absent)}.${nowSees(answer.now)}${prediction.region ? whyNoBoxes() : ''}`);
   return answer;
 }
 
-const words = (labels, absent) => [...labels, ...absent.map((name) => `not ${name}`)].join(', ') || 'none of them';
+export const said = (labels, absent) => [...labels, ...absent.map((name) => `not ${name}`)].join(', ') || 'none of them';
 
 function nowSees(prediction) {
   if (!prediction) return '';
-  return ` Now seen as ${prediction.predicted.slice(0, 5).join(', ') || 'none of them'}.`;
+  return ` Now seen as ${prediction.predicted.slice(0, 5).join(', ') || (prediction.unknown ? 'something unknown' : 'none of them')}.`;
+}
+
+// A box was taught, but the robot looks at whole pictures: nobody would see why none appears.
+function whyNoBoxes() {
+  if (state.prediction?.regions?.length) return '';
+  return ' No boxes appear by themselves: the robot is asked about whole pictures only. Its owner can set “regions” of the feature node, or draw the next box.';
 }
 
 export function drawBar() {
@@ -135,8 +125,6 @@ export function drawBar() {
 
 export function start() {
   $('hold').onclick = () => (state.held ? release() : hold());
-  $('teach').onclick = teachMarks;
-  $('none').onclick = teachNone;
   document.querySelectorAll('[name=rest]').forEach((radio) => { radio.onchange = drawBar; });
   on('marks prediction', drawBar);
   drawBar();

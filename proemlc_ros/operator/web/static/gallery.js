@@ -3,7 +3,9 @@
 // can be seen exist, and only their pages are asked for: ten thousand samples scroll like a hundred.
 
 import { $, clockTime, make, setText } from './dom.js';
+import { undoNext, working } from './history.js';
 import { ask } from './link.js';
+import { dropQuestion, namesMeant } from './near_twins.js';
 import { on, state } from './state.js';
 
 const PAGE = 100;
@@ -21,14 +23,48 @@ let columns = 1;
 let step = WIDTH + GAP;      // from a card to the next, so that they fill the row
 let drawing = false;
 let pictureTimer = 0;
+let lastPressed = null;    // place, for Shift
 let edition = 0;           // answers about an earlier list are dropped
 
 const isOpen = () => $('gallery').open;
 
-export function openGallery() {
+// All samples as they were chosen last, or those of one label in an order.
+export function openGallery({ label = '', order = '' } = {}) {
   if (!isOpen()) $('gallery').showModal();
   fillLabels();
+  if (label) {
+    $('gallery-label').value = label;
+    $('gallery-order').value = order;
+    $('gallery-who').value = '';
+  }
   reload();
+}
+
+// One sample alone, chosen already: what is typed next is its right label.
+export function openSample(sample) {
+  if (!isOpen()) $('gallery').showModal();
+  fillLabels();
+  edition += 1;
+  show([sample], 1);
+  chosen = new Set([sample.number]);
+  redraw();
+  $('gallery-new').focus();
+}
+
+function show(list, count) {
+  samples = list;
+  total = count;
+  waiting = new Set();
+  lastPressed = null;
+  setText($('gallery-count'), `${total}`);
+  $('gallery-empty').hidden = total > 0;
+}
+
+function redraw() {
+  for (const card of cards.values()) card.item.remove();
+  cards = new Map();
+  draw();
+  drawChosen();
 }
 
 function fillLabels() {
@@ -47,15 +83,11 @@ function fillPeople(people) {
 
 async function reload(keepPlace = false) {
   edition += 1;
-  samples = [];
-  waiting = new Set();
+  show([], total);
   chosen = new Set();
   if (!keepPlace) $('gallery-scroll').scrollTop = 0;
   await load(keepPlace ? Math.floor(firstVisible() / PAGE) : 0);
-  for (const card of cards.values()) card.item.remove();
-  cards = new Map();
-  draw();
-  drawChosen();
+  redraw();
 }
 
 async function load(page) {
@@ -130,11 +162,11 @@ function addCard(place, sample) {
     ? make('img', { alt: '', width: WIDTH, height: 100, decoding: 'async', 'data-number': sample.number })
     : make('span', { class: 'no-thumb quiet' }, 'no picture');
   const choose = make('button', { type: 'button', class: 'thumb', 'aria-pressed': String(chosen.has(sample.number)),
-    'aria-label': `Sample ${sample.number}: ${said(sample)}${sample.picture ? '' : ', no picture'}`, onclick: () => toggle(sample.number, choose) }, picture);
+    'aria-label': `Sample ${sample.number}: ${said(sample)}${sample.picture ? '' : ', no picture'}`, onclick: (event) => press(event, place, sample.number) }, picture);
   const facts = `${clockTime(sample.taught)}${sample.who ? ` · ${sample.who}` : ''}`;
   const item = make('li', { class: 'sample' }, choose,
     make('span', { class: 'said', title: said(sample) }, said(sample)), make('span', { class: 'quiet facts', title: facts }, facts));
-  if (sample.doubt > 0 && sample.doubtful) item.append(suggestion(sample));
+  if (sample.doubtful) item.append(suggestion(sample));
   item.setAttribute('aria-setsize', total);
   item.setAttribute('aria-posinset', place + 1);
   cards.set(place, { item, sample });
@@ -151,38 +183,69 @@ function suggestion(sample) {
     onclick: () => change([sample.number], sample.expected, false) }, `→ ${words}`);
 }
 
-function toggle(number, button) {
-  if (chosen.has(number)) chosen.delete(number);
+// With Shift, all from the one pressed before to this one.
+async function press(event, place, number) {
+  if (event.shiftKey && lastPressed !== null) {
+    const [from, to] = [Math.min(lastPressed, place), Math.max(lastPressed, place)];
+    await loadAll(from, to);
+    for (let one = from; one <= to; one += 1) if (samples[one]) chosen.add(samples[one].number);
+  } else if (chosen.has(number)) chosen.delete(number);
   else chosen.add(number);
-  button.setAttribute('aria-pressed', String(chosen.has(number)));
+  lastPressed = place;
   drawChosen();
 }
 
+// A second press chooses none.
+async function selectAll() {
+  if (chosen.size === total) chosen.clear();
+  else {
+    await loadAll(0, total - 1);
+    samples.forEach((sample) => chosen.add(sample.number));
+  }
+  drawChosen();
+}
+
+async function loadAll(from, to) {
+  for (let page = Math.floor(from / PAGE); page * PAGE <= to; page += 1) if (!samples[page * PAGE]) await load(page);
+}
+
 function drawChosen() {
-  setText($('gallery-chosen'), chosen.size ? `${chosen.size} chosen` : 'Press pictures to choose them.');
+  for (const { item, sample } of cards.values()) item.firstChild.setAttribute('aria-pressed', String(chosen.has(sample.number)));
+  setText($('gallery-all'), total && chosen.size === total ? 'Select none' : 'Select all');
+  setText($('gallery-chosen'), chosen.size ? `${chosen.size} chosen` : 'Press pictures to choose them; Shift chooses a row.');
   for (const id of ['gallery-relabel', 'gallery-delete']) $(id).disabled = !chosen.size;
 }
 
 async function change(numbers, labels, remove) {
-  setText($('gallery-message'), '');
-  const answer = await ask('change_samples', { samples: numbers, labels, remove });
-  $('gallery-message').dataset.kind = answer.done ? 'good' : 'bad';
-  setText($('gallery-message'), answer.done ? `${answer.message}. Undo in the history takes it back.` : answer.message);
+  const what = `${remove ? 'Deleting' : 'Relabelling'} ${numbers.length === 1 ? 'a sample' : `${numbers.length} samples`} …`;
+  const answer = await working(what, complain, ask('change_samples', { samples: numbers, labels, remove }));
+  complain(answer.done ? `${answer.message}. Undo takes it back.` : answer.message, answer.done ? 'good' : 'bad');
   $('gallery-new').value = '';
   await reload(true);
 }
 
-function relabel() {
-  const labels = $('gallery-new').value.split(',').map((name) => name.trim()).filter(Boolean);
-  change([...chosen], labels, false);
+async function relabel() {
+  const numbers = [...chosen];
+  const typed = $('gallery-new').value;
+  const labels = typed.trim() ? await namesMeant(typed, $('gallery-duplicate'), complain) : [];
+  if (labels) await change(numbers, labels, false);
 }
 
-$('open-gallery').onclick = openGallery;
+function complain(text, kind = 'good') {
+  $('gallery-message').dataset.kind = kind;
+  setText($('gallery-message'), text);
+}
+
+$('open-gallery').onclick = () => openGallery();
 $('gallery-close').onclick = () => $('gallery').close();
 $('gallery-scroll').addEventListener('scroll', drawSoon, { passive: true });
 addEventListener('resize', () => { if (isOpen()) drawSoon(); });
 for (const id of ['gallery-order', 'gallery-label', 'gallery-who']) $(id).onchange = () => reload();
+$('gallery-all').onclick = selectAll;
+$('gallery-undo').onclick = async () => { if (await undoNext(complain)) await reload(true); };
 $('gallery-relabel').onclick = relabel;
+$('gallery-new').oninput = () => dropQuestion($('gallery-duplicate'));
+$('gallery').addEventListener('close', () => dropQuestion($('gallery-duplicate')));
 $('gallery-delete').onclick = () => change([...chosen], [], true);
 $('gallery-new').addEventListener('keydown', (event) => {
   if (event.key !== 'Enter') return;

@@ -65,26 +65,45 @@ function listed(run) {
 // Changes what the page says, and nothing else. It asks first: word of a change may come later than the answer
 // to it. Where something came meanwhile, one's own last step is meant, as when U follows a press at once;
 // somebody else's is named first.
-async function turn(name) {
+async function turn(name, tell) {
   const said = history[name];
   await refresh();
   const [next] = history[name];
   if (next && !sameSteps(said, history[name]) && next.who !== history.you) {
-    return say(`Not done: meanwhile ${words(history[name])}. Press again to ${name} that.`, 'bad');
+    return tell(`Not done: meanwhile ${words(history[name])}. Press again to ${name} that.`, 'bad');
   }
-  if (!next) return say(`There is nothing to ${name}.`, 'bad');
+  if (!next) return tell(`There is nothing to ${name}.`, 'bad');
   outdated = true;
-  const answer = await ask(`${name}_change`, { steps: numbers(history[name]), mine: mine() });
-  say(answer.message, answer.done ? 'good' : 'bad');
-  return refresh();
+  const answer = await working(`${name === 'undo' ? 'Undoing' : 'Redoing'} ${words(history[name])} …`, tell,
+    ask(`${name}_change`, { steps: numbers(history[name]), mine: mine() }));
+  tell(answer.message, answer.done ? 'good' : 'bad');
+  await refresh();
+  return answer.done;
 }
 
-export const undoNext = () => turn('undo');
-export const redoNext = () => turn('redo');
+// What the classifier reports of work that takes long, such as "changing 500 samples: 120 done".
+function far() {
+  const [, text] = state.health?.values.find(([name]) => name === 'Background work') ?? [];
+  return text && text !== 'none' ? ` (${text})` : '';
+}
 
-$('undo').onclick = undoNext;
-$('history-undo').onclick = undoNext;
-$('history-redo').onclick = redoNext;
+// Says what is going on, for how long and how far it is, until the answer is there.
+export async function working(text, tell, answer) {
+  const begun = performance.now();
+  tell(text);
+  const ticker = setInterval(() => tell(`${text} ${Math.round((performance.now() - begun) / 1000)} s${far()}`), 1000);
+  try {
+    return await answer;
+  } finally {
+    clearInterval(ticker);
+  }
+}
+
+export const undoNext = (tell = say) => turn('undo', tell);
+export const redoNext = (tell = say) => turn('redo', tell);
+
+$('undo').onclick = $('history-undo').onclick = () => undoNext();
+$('history-redo').onclick = () => redoNext();
 $('history-mine').onchange = refresh;
 on('activity', refreshSoon);
 // The classifier may not have been there yet when it was asked first.

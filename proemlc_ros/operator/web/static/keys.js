@@ -4,7 +4,8 @@
 import { $ } from './dom.js';
 import { openFile, openHelp } from './dialogs.js';
 import { pressPlace } from './labels.js';
-import { hold, release, teachMarks, teachNone } from './draft.js';
+import { teachMarks, teachNone } from './burst.js';
+import { hold, release } from './draft.js';
 import { openGallery } from './gallery.js';
 import { redoNext, undoNext } from './history.js';
 import { startTyping } from './new_label.js';
@@ -13,17 +14,18 @@ import { state } from './state.js';
 
 const KEYS = {
   ' ': () => (state.held ? release() : hold()),
-  Enter: teachMarks,
+  Enter: () => teachMarks(),
   Escape: () => { $('new-label').value = ''; release(); },
   n: startTyping,
-  u: undoNext,
-  r: redoNext,
+  u: () => undoNext(),
+  r: () => redoNext(),
   g: openGallery,
+  a: () => answer(),
   q: () => answer(),
   s: () => openFile('save'),
   '/': () => $('label-filter').focus(),
   '?': openHelp,
-  0: teachNone,
+  0: () => teachNone(),
 };
 
 // For other parts of the page: a further key, a letter in lower case.
@@ -45,7 +47,8 @@ function onKey(event) {
   }
   if (key === 'Escape' && target.matches('select')) return target.blur();
   if (!$('keys-on').checked) return;
-  // The focused button's own key comes first.
+  // What is focused has its own keys: they come first.
+  if (key.startsWith('Arrow') && target.matches('input, select, svg')) return;
   if ((key === ' ' || key === 'Enter') && isPressable(target)) return;
   const act = /^[1-9]$/.test(key) ? () => pressPlace(Number(key) - 1) : KEYS[key.length === 1 ? key.toLowerCase() : key];
   if (!act) return;

@@ -1,18 +1,19 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
 // The order of the labels and their number keys. Nothing moves away under the finger: while a
-// picture is held the order stays, and predicted labels come first only once they have stayed.
+// picture is held the order stays, and a predicted label comes first only once it has stayed.
 
 import { $ } from './dom.js';
 import { change, on, state } from './state.js';
 
-// Milliseconds that a prediction stays before its labels move to the top.
+// Milliseconds that a label is predicted before it moves to the top.
 const STAYS = 1500;
 // A key pressed so soon after the order changed was aimed at the order before.
 const AIMED = 600;
 const KEYS = 9;
 let before = { names: [], at: -Infinity };
 let current = [];
-let seen = { text: '', names: [], since: 0 };
+// Since when each label is predicted without a break: others may come and go beside it.
+let since = new Map();
 let first = [];
 let over = false;
 
@@ -64,13 +65,14 @@ export function placeOfKey(place, rows) {
 
 function watch() {
   if ($('label-order').value !== 'seen' || state.labels.names.length <= KEYS || !state.prediction) return;
-  const names = state.prediction.predicted.slice(0, KEYS);
-  const text = names.join('\n');
   const now = performance.now();
-  if (text !== seen.text) seen = { text, names, since: now };
-  const stays = now - seen.since > STAYS && seen.names.some((name, place) => first[place] !== name);
-  if (!stays || state.held || over || $('label-list').contains(document.activeElement)) return;
-  first = seen.names;
+  const { predicted } = state.prediction;
+  since = new Map(predicted.map((name) => [name, since.get(name) ?? now]));
+  const stayed = predicted.filter((name) => now - since.get(name) > STAYS).slice(0, KEYS);
+  const leading = first.slice(0, stayed.length);
+  const onTop = stayed.every((name) => leading.includes(name));
+  if (onTop || state.held || over || $('label-list').contains(document.activeElement)) return;
+  first = stayed;
   change('order');
 }
 

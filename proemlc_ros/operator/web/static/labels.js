@@ -2,7 +2,7 @@
 // The list of labels: how sure, how good, how many samples; press to teach or mark, hold to record.
 
 import { $, make, setText } from './dom.js';
-import { beginBurst } from './burst.js';
+import { beginBurst, recordable } from './burst.js';
 import { openLabel } from './dialogs.js';
 import { fresh, hold, press, release, say, staleWords } from './draft.js';
 import { orderedLabels, placeOfKey } from './label_order.js';
@@ -11,12 +11,8 @@ import { change, on, shown, state } from './state.js';
 
 const FIRST = 100;
 const FIRST_DRAWN = 20;
-// Milliseconds that a press lasts before it counts as held.
-const HELD = 350;
 let showAll = false;
 let rows = [];
-let pressed = null;
-let down = null;
 
 // Scores change many times a second; only rows that can be seen are drawn.
 const rowOf = new WeakMap();
@@ -33,11 +29,10 @@ function makeRow({ name, index, key }, place) {
   row.tick = make('span', { class: 'tick' });
   row.facts = make('span', { class: 'facts' });
   row.verdict = make('span', { class: 'verdict' });
-  row.button = make('button', { type: 'button', class: 'label-row', onclick: (event) => pressRow(name, event) },
+  row.button = make('button', { type: 'button', class: 'label-row' },
     row.key, make('span', { class: 'name', title: name }, name, row.mark), row.facts,
     make('span', { class: 'bar', 'aria-hidden': 'true' }, row.fill, row.tick), row.verdict);
-  row.button.addEventListener('pointerdown', (event) => pointerDown(name, event));
-  row.button.addEventListener('contextmenu', (event) => event.preventDefault()); // A long touch records.
+  recordable(row.button, { labels: [name] }, (prediction) => press(name, prediction));
   const more = make('button', { type: 'button', class: 'more', 'aria-label': `Rename or remove ${name}`, onclick: () => openLabel(name) }, '⋯');
   row.item = make('li', {}, row.button, ...(index < 0 ? [] : [more]));
   row.visible = place < FIRST_DRAWN;
@@ -46,27 +41,6 @@ function makeRow({ name, index, key }, place) {
   return row;
 }
 
-// What was shown when the finger went down, not when it came up. Down for longer, it records.
-function pointerDown(name, event) {
-  pressed = { name, prediction: shown(), at: performance.now(), recorded: false };
-  down = event.button === 0 ? pressed : null;
-  const mine = pressed;
-  setTimeout(() => {
-    if (down !== mine || state.held || !fresh()) return;
-    mine.recorded = true;
-    beginBurst(name, mine.prediction);
-  }, HELD);
-}
-
-function pressRow(name, event) {
-  const mine = pressed?.name === name && event.detail > 0 ? pressed : null;
-  pressed = null;
-  if (mine?.recorded) return;
-  press(name, mine && performance.now() - mine.at < 1000 ? mine.prediction : shown());
-}
-
-for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => { down = null; });
-
 // A number key: live, it teaches and goes on while it is down; held, it marks.
 export function pressPlace(place) {
   const name = placeOfKey(place, rows);
@@ -74,7 +48,7 @@ export function pressPlace(place) {
   if (state.held) press(name);
   else if (!shown()) say('There is nothing to label: no prediction has come yet.', 'bad');
   else if (!fresh()) say(staleWords(), 'bad');
-  else beginBurst(name, shown());
+  else beginBurst({ labels: [name] }, shown());
 }
 
 function drawList() {

@@ -40,7 +40,6 @@ function drawDiagnostics(values) {
 }
 
 function drawActivity() {
-  $('activity-empty').hidden = state.activity.length > 0;
   const same = (one, other) => one.who === other.who && one.text === other.text;
   $('activity').replaceChildren(...runs(state.activity.toReversed(), same).map((run) => make('li', {},
     make('time', {}, clockTime(run[0].time)),

@@ -1,16 +1,17 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
-// The classifier's questions, the oldest first, each with its picture and how sure it is. A card
+// The classifier's newest questions, at most three, each with its picture and how sure it is. A card
 // stays in its place while the pointer is over the list or somebody types in it.
 
 import { $, make } from './dom.js';
 import { say, take, teach } from './draft.js';
 import { ask } from './link.js';
+import { namesMeant } from './near_twins.js';
 import { percent } from './progress.js';
 import { change, on, state } from './state.js';
 
 const SHOWN = 3;
 const cards = new Map();
-let announced = 0;
+let announced = '';
 let over = false;
 
 const predictionOf = (query) => ({
@@ -46,15 +47,16 @@ function nameIt(query) {
   const field = make('input', { type: 'text', 'aria-label': 'What is new here?', placeholder: 'its name', autocomplete: 'off' });
   field.setAttribute('list', 'known-labels');
   const form = make('form', {}, field, make('button', { type: 'submit' }, 'Teach'));
+  const twins = make('div', { class: 'duplicate', role: 'alert', hidden: true });
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const name = field.value.trim();
-    if (name && await teach(predictionOf(query), [name], [])) field.value = '';
+    const names = await namesMeant(field.value, twins, say);
+    if (names && await teach(predictionOf(query), names, [])) field.value = '';
   };
   const guesses = query.candidates.slice(0, 2).map((name) => make('button', {
     type: 'button', title: `Answer ${name}`, onclick: () => teach(predictionOf(query), [name], []),
   }, name));
-  return [form, ...guesses,
+  return [form, twins, ...guesses,
     make('button', { type: 'button', class: 'answer plain', onclick: () => answer(query) }, 'Other …'),
     make('button', { type: 'button', class: 'skip-query', onclick: () => skip(query) }, 'Skip')];
 }
@@ -83,15 +85,16 @@ function draw() {
   }
   for (const query of queries) {
     if (cards.size >= SHOWN) break;
-    if (!cards.has(query.stamp)) {
-      cards.set(query.stamp, card(query));
-      $('queries').append(cards.get(query.stamp));
-    }
+    if (!cards.has(query.stamp)) cards.set(query.stamp, card(query));
   }
-  $('query-empty').hidden = cards.size > 0;
+  if (!isBusy()) $('queries').replaceChildren(...queries.map(({ stamp }) => cards.get(stamp)).filter(Boolean));
+  else $('queries').append(...[...cards.values()].filter((item) => !item.isConnected));
+  $('queries-card').hidden = !cards.size;
   $('query-count').textContent = queries.length ? `${queries.length}` : '';
-  if (queries.length > announced) $('query-said').textContent = `The robot asks: ${queries.at(-1).question}`;
-  announced = queries.length;
+  if (queries.length && queries[0].stamp !== announced) {
+    announced = queries[0].stamp;
+    $('query-said').textContent = `The robot asks: ${queries[0].question}`;
+  }
   settleHeld(open);
 }
 

@@ -22,7 +22,7 @@ const regionOf = () => ({
   id: '', center_x: (box.left + box.right) / 2, center_y: (box.top + box.bottom) / 2,
   size_x: box.right - box.left, size_y: box.bottom - box.top,
 });
-const words = (names) => names.join(', ') || 'none of the labels';
+const words = (one) => one.predicted.join(', ') || (one.unknown ? 'I don’t know' : 'none of the labels');
 
 // --- what the robot looks at -----------------------------------------------------------------
 
@@ -55,36 +55,60 @@ function drawBoxes() {
   // Those with labels last, over the others.
   $('boxes').replaceChildren(...parts.filter((one) => one.classList.contains('empty')),
     ...parts.filter((one) => !one.classList.contains('empty')));
-  listBoxes(chosen ? [] : prediction?.regions ?? []);
+  listBoxes(chosen ? null : prediction);
 }
 
 // The same as buttons: for keys and screen readers, and to teach one of them.
-function listBoxes(regions) {
-  const listed = [...regions].sort((one, other) => other.predicted.length - one.predicted.length).slice(0, MOST_LISTED);
-  const text = listed.map((one) => words(one.predicted)).join('\n');
+function listBoxes(prediction) {
+  const listed = [...prediction?.regions ?? []].sort((one, other) => other.predicted.length - one.predicted.length).slice(0, MOST_LISTED);
+  const text = listed.map((one) => words(one)).join('\n');
   const list = $('box-list');
   list.hidden = !listed.length;
   if (list.dataset.text !== text) {
     list.dataset.text = text;
     list.replaceChildren(...listed.map((one, place) => make('button', {
       type: 'button', class: 'chip', onclick: () => choose(place),
-    }, `Box ${place + 1}: ${words(one.predicted)}`)));
+    }, `Box ${place + 1}: ${words(one)}`)));
   }
-  list.regions = listed;
+  Object.assign(list, { regions: listed, prediction });
 }
 
 function choose(place) {
-  const one = $('box-list').regions[place];
-  if (one) takeBox(shown(), one);
+  // Another picture may have come since; the box is one of the picture that the list is of.
+  const { regions, prediction } = $('box-list');
+  if (regions[place]) takeBox(prediction, regions[place]);
 }
 
 // What is taught next is about this box.
 function takeBox(prediction, one) {
   const bitmap = state.held ? state.held.bitmap : state.bitmap;
-  const held = { ...prediction, regions: [], region: one.region, predicted: one.predicted, novelty: one.novelty, scores: [] };
+  const held = { ...prediction, regions: [], region: one.region, predicted: one.predicted, novelty: one.novelty, unknown: one.unknown, scores: one.scores, probabilities: one.probabilities };
   if (state.held) state.held.bitmap = null; // It is still shown.
   take({ stamp: prediction.stamp, prediction: held, bitmap, query: null });
-  say(`Box held, seen as ${words(one.predicted)}. Choose a label, or type a new one.`);
+  say(`Box held, seen as ${words(one)}. Press a label or its number, N for a new name.`);
+}
+
+// Small things: the robot looks at boxes of its own, and names what they show. By key, and by itself
+// where it does not know what a held picture shows.
+async function look() {
+  if (!state.held) hold();
+  const held = state.held;
+  if (!held || held.prediction.region) return undefined;
+  say('Looking closer …');
+  const answer = await ask('look', { stamp: held.stamp });
+  if (state.held !== held) return undefined;
+  if (!answer.done) return say(answer.message, 'bad');
+  held.prediction = { ...held.prediction, regions: answer.answers };
+  change('prediction', 'marks');
+  const named = answer.answers.filter((one) => one.predicted.length).map((one) => one.predicted.join(', '));
+  return say(named.length ? `In boxes: ${named.join('; ')}.` : 'No box shows a label. Press a box to teach what is in it.');
+}
+
+function lookIfUnknown() {
+  const { held } = state;
+  if (!held || held.looked || held.query || held.typing || !held.prediction.unknown || held.prediction.region || held.prediction.regions.length) return;
+  held.looked = true;
+  look();
 }
 
 // --- drawing ---------------------------------------------------------------------------------
@@ -126,7 +150,9 @@ async function finish() {
   if (!answer.done) return say(answer.message, 'bad');
   end();
   takeBox(held.prediction, answer.answer);
-  $('new-label').focus();
+  // The keys are the page's: numbers mark labels. Without any, a name is all there is to give.
+  if (state.known.size) document.activeElement?.blur();
+  else $('new-label').focus();
   return undefined;
 }
 
@@ -188,5 +214,7 @@ function move([right, down], sizes) {
 $('boxes').addEventListener('keydown', onKey);
 $('draw').onclick = begin;
 addKey('b', begin);
+addKey('l', look);
+on('marks', lookIfUnknown);
 onRelease(() => { if (box.on) end(); });
 on('prediction marks', drawBoxes);

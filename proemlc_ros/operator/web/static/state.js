@@ -9,7 +9,7 @@ export const state = {
   arriving: null,   // the picture of the prediction that comes next: {stamp, bitmap}
   held: null,       // the annotation draft: {stamp, prediction, bitmap, marks, query, typing}
   received: { at: -Infinity, gap: 0 }, // when the newest prediction came, and the usual time between two, in ms
-  progress: { right: 0, of: 0, pairs: [], labels: {} },
+  progress: { right: 0, of: 0, pairs: [], labels: {}, confusions: [] },
   source: null,     // what the source of the pictures reports
   queries: [],
   activity: [],
