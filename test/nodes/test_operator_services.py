@@ -117,6 +117,17 @@ def test_each_annotation_has_an_id_of_its_own(node, services):
     assert len({request.request_id for request in classifier.requests}) == 2
 
 
+def test_a_service_that_is_found_after_the_signs_of_life_is_waited_for(node, services):
+    """A classifier that has come back lives before DDS has found all its services."""
+    async def annotate_before_the_service_is_there():
+        annotating = asyncio.create_task(services.annotate(Annotation(1, ('cup',))))
+        await asyncio.sleep(0)
+        SilentClassifier(node, services.view, first_answer=1)
+        return await annotating
+    assert asyncio.run(annotate_before_the_service_is_there()).done
+    assert len(services.view.learnt) == 1
+
+
 def test_a_box_waits_for_the_feature_node(node, services, ros):
     services.client.enable_drawing('features/regions')
     found = []

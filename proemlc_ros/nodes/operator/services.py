@@ -68,7 +68,10 @@ class ClassifierClient:
             NoAnswerError: no answer came.
             OperatorRequestError: the security policy does not allow it.
         """
-        client = self._clients.get(service) or await self._owners_client(service)
+        client = self._clients.get(service) or self._owners_client(service)
+        # DDS finds topics and services one by one: a classifier that has just come back gives
+        # signs of life some time before its services are there.
+        await _comes_true(lambda: client.service_is_ready() or not self._alive())
         # After a crash DDS offers the services for some 20 s more; silence shows it earlier.
         if not client.service_is_ready() or not self._alive():
             raise ClassifierUnavailableError(
@@ -111,7 +114,7 @@ class ClassifierClient:
         return self._node.create_client(
             SERVICES[name], f'{self._classifier}/{name}', qos_profile=SERVICE_QOS)
 
-    async def _owners_client(self, service: str) -> Client:
+    def _owners_client(self, service: str) -> Client:
         """Make the client of a service that the security policy may reserve."""
         try:
             client = self._client(service)
@@ -119,7 +122,6 @@ class ClassifierClient:
             raise OperatorRequestError(
                 f'the security policy reserves {service} to the owner: {error}') from error
         self._clients[service] = client
-        await _comes_true(lambda: bool(client.service_is_ready()) or not self._alive())
         return client
 
     def _alive(self) -> bool:
