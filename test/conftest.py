@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that all tests share: a ROS 2 domain of one's own, and processes that end."""
 
-import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +11,8 @@ from typing import Any
 import pytest
 from _pytest.doctest import DoctestModule
 from ros_process import RosProcess
+
+from proemlc_ros.demo.processes import reserved_domain
 
 try:
     from hypothesis import HealthCheck, settings
@@ -55,21 +55,12 @@ def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Give the test a ROS domain that no other test on this machine uses, on loopback only.
 
     The environment variables are set as well: the test's own rclpy and every process it starts
-    use the domain. A lock file tells test runs that go on at the same time apart.
+    use the domain.
     """
-    folder = Path(tempfile.gettempdir(), 'proemlc_ros_domains')
-    folder.mkdir(exist_ok=True)
-    for domain in DOMAINS:
-        with open(folder / str(domain), 'w', encoding='utf-8') as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
-            monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-            yield domain
-            return
-    pytest.fail(f'all ROS domains of {folder} are in use; do test runs hang?')
+    with reserved_domain(DOMAINS) as domain:
+        monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+        monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        yield domain
 
 
 @pytest.fixture

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -253,32 +252,31 @@ def own_domain() -> Iterator[int]:
     if os.environ.get(_DOMAIN, '').isdigit():
         yield int(os.environ[_DOMAIN])
         return
-    folder = Path(tempfile.gettempdir(), 'proemlc_ros_domains')
-    folder.mkdir(exist_ok=True)
-    for domain in _DOMAINS:
-        with _lock_file(folder / str(domain)) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            os.environ[_DOMAIN] = str(domain)
-            try:
-                yield domain
-            finally:
-                del os.environ[_DOMAIN]
-            return
-    raise DemoError(f'all ROS domains of {folder} are in use; set {_DOMAIN} to one of your own')
+    with reserved_domain(_DOMAINS) as domain:
+        os.environ[_DOMAIN] = str(domain)
+        try:
+            yield domain
+        finally:
+            del os.environ[_DOMAIN]
 
 
 @contextmanager
-def _lock_file(path: Path) -> Iterator[int]:
-    # Other users of the machine lock the same files.
-    before = os.umask(0)
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    finally:
-        os.umask(before)
-    try:
-        yield lock
-    finally:
-        os.close(lock)
+def reserved_domain(among: Iterable[int]) -> Iterator[int]:
+    """Reserve the first free one of these domains on this machine for as long as the process runs.
+
+    Whoever listens at the domain's first TCP port has it: DDS itself uses UDP alone, and a port is
+    the same for all users and folders and free again when the process dies, however that happens.
+
+    Raises:
+        DemoError: all are in use.
+    """
+    for domain in among:
+        with socket.socket() as reservation:
+            try:
+                reservation.bind(('127.0.0.1', 7400 + 250 * domain))
+                reservation.listen(1)
+            except OSError:
+                continue
+            yield domain
+            return
+    raise DemoError(f'all ROS domains are in use on this machine; set {_DOMAIN} to one of your own')

@@ -243,11 +243,13 @@ def test_things_stay_on_the_table_and_no_two_pictures_are_the_same():
         table.show(['whale'])
 
 
-def test_domain_of_ones_own(monkeypatch):
+def test_domain_of_ones_own(monkeypatch, tmp_path):
     monkeypatch.delenv('ROS_DOMAIN_ID', raising=False)
     with own_domain() as first:
         assert os.environ['ROS_DOMAIN_ID'] == str(first)
         monkeypatch.delenv('ROS_DOMAIN_ID')
+        # Nor does another folder for temporary files lead to the same domain.
+        monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
         with own_domain() as second:
             assert second != first
         monkeypatch.setenv('ROS_DOMAIN_ID', '5')
