@@ -279,4 +279,4 @@ def reserved_domain(among: Iterable[int]) -> Iterator[int]:
                 continue
             yield domain
             return
-    raise DemoError(f'all ROS domains are in use on this machine; set {_DOMAIN} to one of your own')
+    raise DemoError(f'all ROS domains of this machine are in use; set {_DOMAIN} to one of your own')
