@@ -54,6 +54,8 @@ class RosProcess:
                 self.process.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 self.kill()
+        # For the report of a test that failed; pytest shows no other.
+        print(f'{self.log.name}, which ended with {self.process.returncode}:', self.output[-4000:])
 
     @property
     def running(self) -> bool:
