@@ -279,4 +279,4 @@ def reserved_domain(among: Iterable[int]) -> Iterator[int]:
                 continue
             yield domain
             return
-    raise DemoError(f'all ROS domains of this machine are in use; set {_DOMAIN} to one of your own')
+    raise DemoError(f'all ROS domains of this machine are in use; choose a {_DOMAIN} yourself')
