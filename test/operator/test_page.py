@@ -279,6 +279,18 @@ def test_what_is_most_like_a_picture_can_be_relabelled(stand, page):
     page.expect('#gallery-message', 'changed 1 samples')
 
 
+def test_the_picture_of_a_sample_that_was_deleted_on_its_way_is_no_error(stand, page):
+    async def deleted(number):
+        return None
+    taught(stand, page, cup=5)
+    stand.classifier.picture = deleted
+    page.page.keyboard.press('g')
+    page.page.wait_for_function("""() => {
+      const asked = [...document.querySelectorAll('#gallery img[src]')];
+      return asked.length === 5 && asked.every((one) => one.complete && !one.naturalWidth);
+    }""")
+
+
 def test_long_names_of_many_labels_are_whole(stand, page):
     names = [f'a rather long name of a thing, number {number}' for number in range(64)]
     stand.show('cup')

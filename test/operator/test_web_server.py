@@ -138,6 +138,7 @@ def test_number_of_pages_and_of_requests_is_limited():
 pytest.importorskip('aiohttp')
 
 
+from proemlc_ros.errors import ClassifierUnavailableError
 from proemlc_ros.operator.classifier_view import Health
 from proemlc_ros.operator.web.requests import Requests
 from proemlc_ros.records import LabelState, Query, StampedPrediction, StampedVector
@@ -195,6 +196,20 @@ def test_picture_of_a_query_is_kept_for_its_answer():
             stand.pictures.add(CameraPicture(10**12 + number, b'later'))
         async with stand.browser.get('/pictures/5.jpg') as answer:
             assert await answer.read() == b'asked about'
+    in_stand(test)
+
+
+def test_a_picture_that_is_gone_is_no_error():
+    """Somebody may delete a sample while its picture is on its way; browsers log errors."""
+    async def fail(number):
+        raise ClassifierUnavailableError('gone')
+
+    async def test(stand):
+        stand.actions.result = None
+        for path in ('/pictures/7.jpg', '/samples/7.jpg', '/samples/8.jpg'):
+            async with stand.browser.get(path) as answer:
+                assert (answer.status, await answer.read()) == (204, b'')
+            stand.actions.picture = fail
     in_stand(test)
 
 
@@ -482,7 +497,7 @@ def test_every_field_of_every_request_has_bounds():
 
 @pytest.mark.parametrize('path', [
     *(f'/pictures/{stamp}.jpg' for stamp in (
-        '-7', '9' * 19, '9' * 500, '0x7', '%D9%A3', '..%2F..%2Fetc%2Fpasswd', '7%00', 'NaN',
+        '-7', '9' * 20, '9' * 500, '0x7', '%D9%A3', '..%2F..%2Fetc%2Fpasswd', '7%00', 'NaN',
         '7%0d%0aX: y', '7.5')),
     *(f'/samples/{number}.jpg' for number in ('-7', '9' * 16, 'x', '7.5', '%D9%A3', '..%2F7')),
     '/..%2f..%2fetc%2fpasswd', '/../../etc/passwd', '/index.html%00', '/static/../server.py',

@@ -389,7 +389,7 @@ class Dashboard:
         app.router.add_get('/sign_in', self._guard.sign_in_state)
         app.router.add_post('/sign_in', self._guard.sign_in)
         app.router.add_get('/ws', self._websocket)
-        app.router.add_get('/pictures/{stamp}.jpg', self._picture)
+        app.router.add_get('/pictures/{stamp:[0-9]{1,19}}.jpg', self._picture)
         app.router.add_get('/samples/{number:[0-9]{1,15}}.jpg', self._sample_picture)
         app.router.add_get('/models/{name}', self._models.download, allow_head=False)
         app.router.add_post('/models/{name}', self._models.upload)
@@ -430,21 +430,14 @@ class Dashboard:
         return web.Response(body=body, content_type=kind, charset='utf-8')
 
     async def _picture(self, request: web.Request) -> web.Response:
-        stamp = request.match_info['stamp']
-        known = stamp.isascii() and stamp.isdigit() and len(stamp) < 20
-        picture = self._pictures.find(int(stamp)) if known else None
-        if picture is None:
-            raise web.HTTPNotFound(text='no picture with this stamp')
-        return web.Response(body=picture.jpeg, content_type='image/jpeg')
+        picture = self._pictures.find(int(request.match_info['stamp']))
+        return _jpeg(None if picture is None else picture.jpeg)
 
     async def _sample_picture(self, request: web.Request) -> web.Response:
         try:
-            jpeg = await self._actions.picture(int(request.match_info['number']))
-        except ProEMLCError as error:
-            raise web.HTTPServiceUnavailable(text='the classifier does not answer') from error
-        if jpeg is None:
-            raise web.HTTPNotFound(text='no picture of this sample')
-        return web.Response(body=jpeg, content_type='image/jpeg')
+            return _jpeg(await self._actions.picture(int(request.match_info['number'])))
+        except ProEMLCError:
+            return _jpeg(None)  # The page says elsewhere that the classifier does not answer.
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         if len(self._sockets) >= self._settings.max_pages:
@@ -483,6 +476,13 @@ class Dashboard:
     def _count_operators(self) -> None:
         self._payloads.operators = len(self._connections)
         self.changed(ViewPart.HEALTH)
+
+
+def _jpeg(picture: bytes | None) -> web.Response:
+    """Answer with a picture, or that there is none: one that is gone is no error of the page."""
+    if picture is None:
+        return web.Response(status=204)
+    return web.Response(body=picture, content_type='image/jpeg')
 
 
 async def _open(socket: web.WebSocketResponse, request: web.Request) -> None:

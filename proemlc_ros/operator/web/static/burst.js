@@ -109,7 +109,8 @@ export function recordable(button, what, press) {
     mine = now;
     pointer = event.button === 0 ? now : null;
     setTimeout(() => {
-      if (pointer !== now || state.held || !now.prediction || !fresh()) return;
+      if (pointer !== now || state.held || !now.prediction) return;
+      if (!fresh()) return void say(staleWords(), 'bad');
       now.recorded = true;
       beginBurst(what, now.prediction);
     }, HELD);

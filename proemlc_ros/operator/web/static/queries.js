@@ -24,7 +24,7 @@ export async function answer(query = state.queries[0]) {
   let bitmap = null;
   if (query.picture) {
     const picture = await fetch(`pictures/${query.stamp}.jpg`);
-    if (picture.ok) bitmap = await createImageBitmap(await picture.blob());
+    if (picture.status === 200) bitmap = await createImageBitmap(await picture.blob());
   }
   take({ stamp: query.stamp, prediction: predictionOf(query), bitmap, query });
   $('teach').focus({ preventScroll: true });
