@@ -102,6 +102,27 @@ class Page:
             if not re.search(REFUSED, self.page.text_content('#message')):
                 return
 
+    def open_question(self, of='#queries li'):
+        """Open a question; another one where the model became sure of it just then."""
+        while True:
+            self.page.locator(f'{of} .answer').first.click()
+            self.expect('#view-title', '^(The robot asks about|Held at)')
+            if self.page.inner_text('#view-title').startswith('The robot asks'):
+                return
+            self.page.mouse.move(2, 2)  # or the list would stay as it is
+            self.page.keyboard.press('Escape')
+            self.expect('#view-title', '^Live')
+
+    def begin_box(self, begin):
+        """Begin to draw a box; on another picture where there was none of that moment."""
+        while True:
+            self.page.wait_for_selector('#camera[data-picture=yes]')
+            with self.message('^Draw a box|^There is no picture to draw on'):
+                begin()
+            if self.page.text_content('#message').startswith('Draw'):
+                return
+            self.page.keyboard.press('Escape')
+
     def resize(self, width, height):
         """Give the window another size, and wait until the page is drawn for it."""
         self.page.set_viewport_size({'width': width, 'height': height})

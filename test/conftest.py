@@ -64,6 +64,15 @@ def ros_domain_id(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 @pytest.fixture
+def port(ros_domain_id: int) -> int:
+    """Return a TCP port that no other test on this machine uses.
+
+    Linux hands out those from 32768 on to anyone: one that is free now may be taken later.
+    """
+    return 18000 + ros_domain_id
+
+
+@pytest.fixture
 def start_process(ros_domain_id: int, tmp_path: Path) -> Iterator[Callable[..., RosProcess]]:
     """Return a function that starts a program in the test's ROS domain.
 

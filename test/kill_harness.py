@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ros_process import RosProcess
+from ros_process import DEADLINE, RosProcess
 
 from proemlc_ros.bags.message_types import RosbagsMessages
 from proemlc_ros.classifier.durable_model import DurableModel
@@ -27,8 +27,6 @@ from proemlc_ros.core import ProEMLC
 from proemlc_ros.journal.journal import Journal
 
 MESSAGES = RosbagsMessages()
-# Seconds until a process must have said its first words.
-BEGIN_TIMEOUT = 90.0
 Say = Callable[[Any], None]
 
 
@@ -62,7 +60,7 @@ def said_before_kill(work: Callable[[Say], None], patience: float, least: int = 
             os._exit(1)
     os.close(writer)
     said = b''
-    deadline = time.monotonic() + BEGIN_TIMEOUT
+    deadline = time.monotonic() + DEADLINE
     while ((said.count(b'\n') < least or wanted.encode() not in said)
            and time.monotonic() < deadline):
         if select.select([reader], [], [], 1.0)[0]:
@@ -102,7 +100,7 @@ class NodeLives:
             ['classifier_node', '--ros-args', *(
                 word for name, value in self._parameters.items()
                 for word in ('-p', f'{name}:={value}'))], self.folder.parent)
-        self.process.wait_for('Model directory', BEGIN_TIMEOUT)
+        self.process.wait_for('Model directory', DEADLINE)
 
     def kill(self) -> None:
         """End the node in the middle of what it does."""
@@ -111,7 +109,7 @@ class NodeLives:
 
     def stop(self) -> None:
         """End the node as a person would; it must end in order."""
-        code = self._running().stop(signal.SIGINT, BEGIN_TIMEOUT)
+        code = self._running().stop(signal.SIGINT, DEADLINE)
         assert code == 0, f'exit code {code}: {self.output}'
 
     @property

@@ -52,7 +52,7 @@ def test_the_page_reads_labels_as_python_does():
                ' joinLabels(splitLabels(text))])));')
     done = subprocess.run(
         ['node', '--input-type=module', '-e', program, json.dumps([*TYPED])],
-        capture_output=True, text=True, check=True, timeout=60)
+        capture_output=True, text=True, check=True, timeout=240)
     assert json.loads(done.stdout) == [[names, join_labels(names)] for names in TYPED.values()]
 
 

@@ -5,6 +5,7 @@
 import re
 
 import pytest
+from ros_process import DEADLINE
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -19,7 +20,7 @@ def test_the_whole_chain_learns_errs_and_ends_with_report_and_model(start_proces
     folder = tmp_path / 'out'
     demo = start_process('proemlc', 'demo', '--hand-made', '--rate', 20, '--output', folder,
                          '--lesson-pictures', 30, '--exam-pictures', 100)
-    assert demo.wait(600) == 0, demo.output
+    assert demo.wait(2 * DEADLINE) == 0, demo.output
     curriculum = Curriculum(phase_pictures=30, exam_pictures=100)
     run = RunLog.read(folder, curriculum)
     # Each picture is shown until it is predicted, and annotated before the next.
@@ -49,15 +50,15 @@ def test_a_node_that_fails_ends_the_demo_with_one_line(start_process, tmp_path):
     folder.mkdir()
     (folder / 'model').write_text('a file where the folder should be')
     demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
-    assert demo.wait(240) == 1
+    assert demo.wait() == 1
     assert 'Traceback' not in demo.output and 'model' in demo.output
 
 
 def test_interrupting_leaves_no_process_behind(start_process, tmp_path):
     folder = tmp_path / 'out'
     demo = start_process('proemlc', 'demo', '--hand-made', '--output', folder)
-    demo.wait_for('phase 1', timeout=240)
-    assert demo.stop(timeout=120) == 130
+    demo.wait_for('phase 1')
+    assert demo.stop() == 130
     left = [path for path in folder.glob('*.log') if in_use(path)]
     assert left == []
 
@@ -67,7 +68,7 @@ def test_deep_features_are_installed_used_and_named(start_process, tmp_path, mon
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
     demo = start_process('proemlc', 'demo', '--output', tmp_path / 'out', '--rate', 5,
                          '--lesson-pictures', 3, '--exam-pictures', 3)
-    assert demo.wait(600) == 0, demo.output
+    assert demo.wait(2 * DEADLINE) == 0, demo.output
     assert 'deep features: backbone lite0, 1536 values' in demo.output
     model = ProEMLC.load(tmp_path / 'out/model/table_top.npz')
     assert model.width == 1536  # 1280 of the network, 256 of colours.

@@ -14,6 +14,7 @@ py_trees = pytest.importorskip('py_trees', reason='needs py_trees (pip install p
 import rclpy
 from proemlc_ros.msg import Prediction, Region
 from rclpy.executors import SingleThreadedExecutor
+from ros_process import DEADLINE
 
 sys.path.insert(0, str(Path(__file__).parents[2] / 'examples'))
 
@@ -40,7 +41,7 @@ class Robot:
             fetch.add_children([condition, py_trees.behaviours.Success('grasp')])
             root.add_child(fetch)
         tree = py_trees.trees.BehaviourTree(root)
-        tree.setup(timeout=60, node=self.node)
+        tree.setup(timeout=DEADLINE, node=self.node)
         # The last: those before it have what it has.
         self.node.create_subscription(Prediction, 'proemlc/predictions', self.heard.append, 10)
         wanted = 1 + len(conditions)
@@ -58,7 +59,7 @@ class Robot:
             self.executor.spin_once(0)
 
     def wait(self, condition):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + DEADLINE
         while not condition():
             assert time.monotonic() < deadline
             self.executor.spin_once(0.05)

@@ -39,5 +39,5 @@ def test_classifier_and_feature_node_run_without_the_library_for_bags(tmp_path):
     pytest.importorskip('rclpy')
     pytest.importorskip('proemlc_ros.msg')
     done = subprocess.run([sys.executable, '-c', WITHOUT_ROSBAGS, tmp_path / 'journal'],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (0, '[1]\n'), done.stderr

@@ -56,7 +56,7 @@ def test_a_source_topic_that_is_no_topic_ends_nothing(classifier):
     node, partner = classifier()
     for number, topic in enumerate(('two words', 'no//topic' * 20), 1):
         partner.predict(float(number), values_of(number), source_topic=topic)
-        node.wait_for('(?s)' + '.*'.join(['The journal gets no pictures'] * number), 60)
+        node.wait_for('(?s)' + '.*'.join(['The journal gets no pictures'] * number))
     while 'source_topic' not in node.output:  # rejected, as texts of this kind are everywhere
         partner.send(3.0, values_of(3), source_topic='a\x1b[2J' * 500)
         partner.executor.spin_once(0.05)

@@ -70,7 +70,7 @@ def look_at_all_parts(page, axe):
     page.page.locator('.label-row').first.click()
     check(page, 'held')
     page.page.keyboard.press('Escape')
-    page.page.click('#draw')
+    page.begin_box(lambda: page.page.click('#draw'))
     page.page.wait_for_selector('#camera[data-drawing]')
     check(page, 'drawing a box')
     page.page.keyboard.press('Escape')

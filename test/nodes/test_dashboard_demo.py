@@ -3,7 +3,6 @@
 """`proemlc demo --dashboard`: the page on the simulated camera, which keeps running."""
 
 import signal
-import socket
 
 import pytest
 from browser import Page
@@ -11,15 +10,12 @@ from browser import Page
 pytestmark = pytest.mark.slow
 
 
-def test_demo_goes_on_with_the_page(browser, start_process, tmp_path):
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port = probe.getsockname()[1]
+def test_demo_goes_on_with_the_page(browser, start_process, port, tmp_path):
     demo = start_process(
         'proemlc', 'demo', '--dashboard', '--port', port, '--output', tmp_path / 'demo',
         '--hand-made', '--lesson-pictures', 6, '--exam-pictures', 6)
-    demo.wait_for(r'Ctrl-C ends it', timeout=600)
-    demo.wait_for(r'The exam is over', timeout=600)
+    demo.wait_for(r'Ctrl-C ends it')
+    demo.wait_for(r'The exam is over')
     # The address comes first, not after the exam.
     assert 'exam' not in demo.output.partition('Ctrl-C ends it')[0]
     page = Page(browser, f'http://127.0.0.1:{port}/').ready()
@@ -29,5 +25,5 @@ def test_demo_goes_on_with_the_page(browser, start_process, tmp_path):
     page.teach('something new')
     page.expect_names(*known, 'something new')
     assert demo.running and page.errors == []
-    assert demo.stop(signal.SIGINT, timeout=240) == 0
+    assert demo.stop(signal.SIGINT) == 0
     assert (tmp_path / 'demo' / 'report.html').exists()

@@ -4,7 +4,6 @@
 
 import signal
 import time
-from urllib.parse import urlsplit
 
 import pytest
 from browser import Page
@@ -14,8 +13,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def page(browser, stand):
-    stand.dashboard, address = stand.start_dashboard()
+def page(browser, stand, port):
+    stand.dashboard, address = stand.start_dashboard(f'port:={port}')
     opened = Page(browser, address).ready()
     opened.address = address
     opened.wait_stamp(stand.listener.newest())
@@ -198,13 +197,20 @@ def type_a_few_letters(page, stand, names):
     def type_letters():
         keyboard.press('/')
         keyboard.type('thing 7')
-        page.expect('#view-title', '^Held')  # what is typed is about what was there
+        page.page.wait_for_function(HELD_BY_TYPING, polling=100)
         keyboard.press('Enter')
 
     page.press('Learnt: thing 7', type_letters)
     assert focus(page) == '' and page.page.input_value('#label-filter') == ''
     page.page.select_option('#label-order', 'learnt')
     page.expect_names('cup', 'lemon', *names)
+
+
+# What is typed is about what was there; it is held later where the stream paused just then.
+HELD_BY_TYPING = """() => {
+  document.getElementById('label-filter').dispatchEvent(new Event('input'));
+  return document.getElementById('view-title').textContent.startsWith('Held');
+}"""
 
 
 def record_with_the_mouse(page, name):
@@ -224,11 +230,11 @@ def predicted_labels_that_do_not_fit_are_counted(page, names):
     assert page.page.get_attribute('#sees-more', 'aria-label').endswith('thing 10, thing 11')
 
 
-def test_questions_lost_streams_and_a_restart(page, stand):
+def test_questions_lost_streams_and_a_restart(page, stand, port):
     what_is_new(page, stand)
     is_there_one(page, stand)
     stopped_stream_is_named_and_not_taught(page, stand)
-    restart_forgets_nothing(page, stand)
+    restart_forgets_nothing(page, stand, port)
 
 
 def what_is_new(page, stand):
@@ -320,13 +326,13 @@ def stopped_stream_is_named_and_not_taught(page, stand):
     page.page.press('#new-label', 'Escape')
 
 
-def restart_forgets_nothing(page, stand):
+def restart_forgets_nothing(page, stand, port):
     page.expect('#activity', "taught 'cup'")
     stand.listener.show('GH')  # something new, which it asks about in any case
-    page.page.locator('#queries li').first.wait_for()
+    page.page.locator('#queries li.pictured').first.wait_for()
     assert stand.dashboard.stop(signal.SIGTERM, DEADLINE) == 0
     page.expect('#connection', 'not reachable')
-    stand.start_dashboard(f'port:={urlsplit(page.address).port}')
+    stand.start_dashboard(f'port:={port}')
     page.expect('#connection', '^connected')
     page.page.reload()
     page.expect('#activity', "taught 'cup'")

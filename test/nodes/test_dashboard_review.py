@@ -109,10 +109,12 @@ def correct_in_the_gallery(page):
     page.page.click('#gallery-delete')
     page.expect('#gallery-message', 'deleted sample')
     page.expect('#gallery-count', '^4$')
+    page.expect('#figures', ' 4 samples')
     page.page.click('#gallery-close')
     page.expect('#undo-next', 'deleted sample')
     with page.message('took back: deleted sample'):
         page.page.keyboard.press('u')
+    page.expect('#figures', ' 5 samples')  # the counts of labels come by another way
 
 
 def merge_labels(page):

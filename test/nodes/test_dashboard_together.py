@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import statistics
-from urllib.parse import urlsplit
 
 import pytest
 from browser import Page
@@ -78,7 +77,7 @@ def test_two_operators_see_each_others_changes(browser, stand):
     ann.expect('#activity', "renamed 'cups' to 'cup'")
     stand.listener.show('CD')
     ben.expect('#queries', 'Other')
-    open_a_question(ann)
+    ann.open_question()
     ann.row('cup').click()
     with ann.message('Learnt: cup'):
         ann.page.click('#teach')
@@ -88,20 +87,8 @@ def test_two_operators_see_each_others_changes(browser, stand):
     assert ann.errors == ben.errors == []
 
 
-def open_a_question(page):
-    """Open a question of the robot; another one where the model became sure of it just then."""
-    while True:
-        page.page.locator('#queries .answer').first.click()
-        page.expect('#view-title', '^(The robot asks about|Held at)')
-        if page.page.inner_text('#view-title').startswith('The robot asks'):
-            return
-        page.page.mouse.move(2, 2)  # or the list would stay as it is
-        page.page.keyboard.press('Escape')
-        page.expect('#view-title', '^Live')
-
-
-def test_lost_nodes_are_shown_and_come_back(browser, stand):
-    dashboard, address = stand.start_dashboard()
+def test_lost_nodes_are_shown_and_come_back(browser, stand, port):
+    dashboard, address = stand.start_dashboard(f'port:={port}')
     page = Page(browser, address).ready()
     page.teach('cup')
     page.expect_names('cup')
@@ -126,7 +113,7 @@ def test_lost_nodes_are_shown_and_come_back(browser, stand):
     page.expect('#connection', 'not reachable')
     with page.message('nothing was sent'):
         page.page.click('#undo')
-    stand.start_dashboard(f'port:={urlsplit(address).port}')
+    stand.start_dashboard(f'port:={port}')
     page.expect('#connection', '^connected')
     page.expect_names('cup')
     history_comes_with_the_classifier(page, stand)

@@ -21,6 +21,7 @@ cv2 = pytest.importorskip('cv2')
 
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from ros_process import DEADLINE
 from sensor_msgs.msg import Image
 
 from launch import LaunchDescription
@@ -86,7 +87,7 @@ async def first_pairs(node):
     pictures = asyncio.create_task(cameras(node))
     try:
         return await asyncio.wait_for(
-            asyncio.gather(*(page_pair(port) for _, port, _, _ in ROBOTS)), 120)
+            asyncio.gather(*(page_pair(port) for _, port, _, _ in ROBOTS)), DEADLINE)
     finally:
         pictures.cancel()
 
@@ -118,7 +119,7 @@ sys.exit(service.run())
 def launched(*arguments):
     """Launch as `ros2 launch` does, and return exit code and output."""
     done = subprocess.run([sys.executable, '-c', RUN, LAUNCH_FILE, *arguments], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE)
     return done.returncode, done.stdout
 
 

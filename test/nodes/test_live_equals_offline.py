@@ -11,6 +11,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='needs ROS 2')
 
+from dashboard_stand import wait_until
 from proemlc_ros.msg import LabelAnnotation, LabelSet, Prediction
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -79,8 +80,8 @@ def play_to_node(bag_path, ros, start_process, folder):
     listener = Listener(ros)
     with BagReader(bag_path) as bag:
         player = BagPlayer(bag, ros)
-        assert player.wait_for_subscribers(60), node.output
-        assert listener.connected.wait(60), node.output
+        assert player.wait_for_subscribers(DEADLINE), node.output
+        assert listener.connected.wait(DEADLINE), node.output
         # As fast as the node answers.
         count = player.play(rate=1e9, after_each=listener.wait_for_answer)
     assert count == bag_message_count(bag_path)
@@ -182,13 +183,9 @@ def test_the_player_publishes_what_was_recorded(ros, tmp_path):
     thread.start()
     with BagReader(tmp_path / 'bag') as bag:
         player = BagPlayer(bag, ros)
-        assert player.wait_for_subscribers(60)
+        assert player.wait_for_subscribers(DEADLINE)
         assert player.play(rate=2.0) == 40
-    deadline = threading.Event()
-    for _ in range(3000):
-        if len(received) == 40:
-            break
-        deadline.wait(0.02)
+    wait_until(lambda: len(received) == 40, '40 messages')
     executor.shutdown()
     vectors = [message for message in received if isinstance(message, FeatureVector)]
     assert len(received) == 40 and len(vectors) == 20

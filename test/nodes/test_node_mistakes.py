@@ -26,7 +26,7 @@ MISTAKES = {
 def test_a_mistake_is_reported_in_one_line(start_process, words, named):
     program, *arguments = words.split()
     node = start_process(program, '--ros-args', *arguments)
-    assert node.wait(90) == 1, node.output
+    assert node.wait() == 1, node.output
     *others, line = node.output.splitlines()
     assert named in line and '/project/' not in line
     # On words that are not its own, rcl itself has a line to say.

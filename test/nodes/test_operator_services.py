@@ -18,6 +18,7 @@ import rclpy
 from proemlc_ros.msg import RegionArray
 from proemlc_ros.srv import Annotate
 from rclpy.executors import SingleThreadedExecutor
+from ros_process import DEADLINE
 
 from proemlc_ros.errors import ClassifierUnavailableError, NoAnswerError
 from proemlc_ros.nodes.classifier_services import DeferredResponse, _allow_deferred
@@ -151,7 +152,7 @@ def test_a_box_that_nobody_takes_is_said_to_be_lost(node, services, monkeypatch)
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

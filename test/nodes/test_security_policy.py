@@ -51,7 +51,7 @@ def created(ros, start_process, feature_node, tmp_path):
     start_process('classifier_node', '--ros-args', '-p', f'model_directory:={tmp_path / "model"}')
     feature_node(CAMERA.replace('topic: image', 'topic: camera/image_raw'))
     start_process('dashboard_node', '--ros-args', '-p', 'port:=0', '-p',
-                  'image_topic:=camera/image_raw').wait_for('Dashboard: http', 60)
+                  'image_topic:=camera/image_raw').wait_for('Dashboard: http')
     node = rclpy.create_node('asking', context=ros)
     camera = node.create_publisher(Image, '/camera/image_raw', 10)
     picture = Image(height=4, width=4, step=12, encoding='rgb8', data=bytes(48))

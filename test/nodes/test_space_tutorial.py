@@ -16,7 +16,6 @@ from classifier_partner import ClassifierPartner
 from proemlc_ros.msg import LabelAnnotation
 from proemlc_ros.srv import ControlSource
 from ros_process import DEADLINE
-from test_teach_command import free_port
 
 from proemlc_ros.demo.tabletop import FOCAL, HEIGHT, TABLE_DEPTH, WIDTH, TeachableTable
 
@@ -34,7 +33,7 @@ EACH = 4
 
 
 @pytest.fixture
-def robot(start_process, ros, tmp_path):
+def robot(start_process, port, ros, tmp_path):
     """Run `teach` as the page says; return a partner of the classifier."""
     for name, text in re.findall(FILES, PAGE.read_text(), re.MULTILINE | re.DOTALL):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -42,7 +41,7 @@ def robot(start_process, ros, tmp_path):
     line, *_ = [line for line in commands(PAGE) if line.startswith('./proemlc teach')]
     words = [tmp_path / word if (tmp_path / word).exists() else word
              for word in shlex.split(line)[1:]]
-    start_process('proemlc', *words, '--port', free_port(), '--no-browser')
+    start_process('proemlc', *words, '--port', port, '--no-browser')
     partner = ClassifierPartner(ros).wait_until_ready()
     yield partner
     partner.close()

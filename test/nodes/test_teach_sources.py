@@ -16,7 +16,6 @@ from dashboard_stand import wait_until
 from proemlc_ros.msg import SourceState
 from proemlc_ros.srv import ControlSource
 from sensor_msgs.msg import Image
-from test_teach_command import free_port
 
 from proemlc_ros.bags.writer import BagWriter
 from proemlc_ros.conversions import new_header
@@ -53,13 +52,13 @@ def write_bag(folder):
 
 
 @pytest.fixture
-def teach(start_process, tmp_path, ros):
+def teach(start_process, port, tmp_path, ros):
     """Return a function that starts the command and waits for predictions."""
     def start(*source):
-        process = start_process('proemlc', 'teach', *source, '--hand-made', '--port', free_port(),
+        process = start_process('proemlc', 'teach', *source, '--hand-made', '--port', port,
                                 '--folder', tmp_path / 'taught')
-        partner = ClassifierPartner(ros).wait_until_ready(90)
-        partner.spin_until(lambda: partner.heard['predictions'], 90, 'predictions')
+        partner = ClassifierPartner(ros).wait_until_ready()
+        partner.spin_until(lambda: partner.heard['predictions'], what='predictions')
         return process, partner
     return start
 
@@ -99,7 +98,7 @@ class Control:
         """Wait until the newest state has these values."""
         self._partner.spin_until(
             lambda: all(getattr(self._states[-1], name) == value
-                        for name, value in values.items()), 60, f'a state of {values}')
+                        for name, value in values.items()), what=f'a state of {values}')
 
 
 @pytest.mark.parametrize('kind', ['video', 'bag'])
@@ -118,7 +117,7 @@ def test_pausing_and_moving_in_a_recording(teach, tmp_path, kind):
     assert control('play').success
     control.wait(playing=True)
     partner.heard['predictions'].clear()
-    partner.spin_until(lambda: len(partner.heard['predictions']) > 2, 60, 'it goes on')
+    partner.spin_until(lambda: len(partner.heard['predictions']) > 2, what='it goes on')
     refused = control('fly')
     assert not refused.success and "no command is named 'fly'" in refused.message
     partner.close()
@@ -129,7 +128,7 @@ def test_every_field_of_a_command_has_bounds(start_process, ros):
     node = start_process('source_node')
     partner = ClassifierPartner(ros)
     control = Control(partner)
-    partner.spin_until(partner.clients['source/control'].service_is_ready, 90, 'the source')
+    partner.spin_until(partner.clients['source/control'].service_is_ready, what='the source')
     for text in ('x' * 10**6, 'a\x1b[2J', 'a\n[FATAL] [source]: gone', '\u202e'):
         for command, things in ((text, ()), ('show', [text]), ('show', ['cup', text])):
             answer = control(command, things=things)
@@ -155,9 +154,9 @@ def test_a_running_camera_is_taught_from(teach, ros):
         camera.close()
 
 
-def test_ended_before_the_page_is_there(start_process, tmp_path):
+def test_ended_before_the_page_is_there(start_process, port, tmp_path):
     process = start_process('proemlc', 'teach', '--topic', '/robot/image', '--hand-made',
-                            '--port', free_port(), '--folder', tmp_path / 'taught')
+                            '--port', port, '--folder', tmp_path / 'taught')
     wait_until(lambda: children_of(process), 'the first node')
     end(process, signal.SIGTERM, least=1)
 

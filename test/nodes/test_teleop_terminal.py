@@ -34,8 +34,10 @@ def open_terminal(stand):
     opened.wait_for('connected')
     leave_the_field(opened)
     stand.listener.wait_connected()
-    newest = clock(stand.listener.newest())
-    wait_until(lambda: opened.wait_for(r'LIVE +(\S+)')[1] > newest, 'a newer prediction')
+    newest = stand.listener.newest()
+    wait_until(lambda: opened.wait_for(r'LIVE +(\S+)')[1] in {
+        clock(stamp) for stamp in list(stand.listener.vectors) if stamp > newest},
+        'a newer prediction')
     wait_until(lambda: receives_vectors(opened), 'feature vectors')
     return opened
 

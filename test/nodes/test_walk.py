@@ -19,6 +19,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from proemlc_ros.msg import FeatureVector, LabelAnnotation
 from rclpy.lifecycle import LifecycleNode
+from ros_process import DEADLINE
 
 import proemlc_ros
 from proemlc_ros.nodes.classifier_parameters import CLASSIFIER_PARAMETERS, open_classifier
@@ -87,7 +88,7 @@ def topics(tmp_path):
     # Somebody listens, or nothing would be published.
     node.create_subscription(LabelAnnotation, '~/learnt', print, 10)
     topics = ClassifierTopics(node, values, classifier, ThrottledLog(print, 1.0))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + DEADLINE
     while not node.count_subscribers('~/learnt'):
         assert time.monotonic() < deadline
     topics.active = True
@@ -112,7 +113,7 @@ def walk(tracer, callback, message) -> list[str]:
         callback(message)
     finally:
         sys.setprofile(None)
-    assert tracer.published.wait(60)
+    assert tracer.published.wait(DEADLINE)
     return list(tracer.calls)
 
 
@@ -160,7 +161,7 @@ def test_all_calls_are_as_many_as_the_page_says(topics):
                 ('feature vector to prediction', topics._on_features, vector),
                 ('annotation to `~/learnt`', topics._on_annotation, annotation)):
             # It may be busy still with what it has published.
-            classifier.learning.call(lambda: None).result(60)
+            classifier.learning.call(lambda: None).result(DEADLINE)
             walk(tracer, callback, message)
             counts = len(tracer.every), len({call.partition(':')[0] for call in tracer.every})
             found[title] = min(counts, found.get(title, counts))

@@ -151,10 +151,10 @@ def test_two_at_once_set_up_once(machine):
     for process in (first, second):
         Thread(target=lambda stream: list(map(lines.put, stream)), args=[process.stderr],
                daemon=True).start()
-    while 'waiting for another set-up to end' not in lines.get(timeout=90):
+    while 'waiting for another set-up to end' not in lines.get(timeout=240):
         pass
     hold.write_text('go on')
-    assert [process.wait(90) for process in (first, second)] == [0, 0]
+    assert [process.wait(240) for process in (first, second)] == [0, 0]
     assert machine.steps() == ['venv', 'jazzy', '--editable']
 
 

@@ -9,7 +9,7 @@ import pytest
 from interface_samples import LATCHED, message_types, sample, service_types
 
 rclpy = pytest.importorskip('rclpy')
-TIMEOUT = 90.0
+TIMEOUT = 240.0
 
 
 def spin_until(executor, condition):

@@ -33,8 +33,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kill_harness import BEGIN_TIMEOUT, NodeLives, open_durable
-from ros_process import RosProcess
+from kill_harness import NodeLives, open_durable
+from ros_process import DEADLINE, RosProcess
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.journal.journal import Journal
@@ -113,7 +113,7 @@ class Client:
         kind = Trigger if type_name == 'Trigger' else getattr(proemlc_ros.srv, type_name)
         if service not in self._clients:
             self._clients[service] = self.node.create_client(kind, f'/proemlc/{service}')
-            assert self._clients[service].wait_for_service(BEGIN_TIMEOUT), service
+            assert self._clients[service].wait_for_service(DEADLINE), service
         return self._clients[service].call_async(kind.Request(**fields))
 
     def teach(self) -> None:
@@ -171,7 +171,7 @@ def begin_flood(client: Client, numbers: list[int]) -> Any:
     client.node.create_subscription(
         LabelAnnotation, '/proemlc/learnt',
         lambda message: client.acknowledged.append(message.annotator), 5000)
-    end = time.monotonic() + BEGIN_TIMEOUT
+    end = time.monotonic() + DEADLINE
     while not publisher.get_subscription_count() and time.monotonic() < end:
         client.spin()
     for number in range(5000):
@@ -353,7 +353,7 @@ class Ends:
         begun = time.monotonic()
         while lives.process.running:
             client.spin()
-            assert time.monotonic() < begun + BEGIN_TIMEOUT, lives.output
+            assert time.monotonic() < begun + DEADLINE, lives.output
         seconds = time.monotonic() - begun
         for _ in range(20):  # Answers that are still on their way.
             client.spin()

@@ -33,7 +33,7 @@ from sensor_msgs.msg import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ros_process import RosProcess
+from ros_process import DEADLINE, RosProcess
 
 from proemlc_ros.core import ProEMLC
 
@@ -100,7 +100,7 @@ async def watch(port: int, robot: int, seconds: float) -> Counter[str]:
             client.ws_connect('/ws', max_msg_size=0) as page:
         picture, end = b'', None
         while end is None or time.monotonic() < end or counts['pairs'] < LEAST:
-            message = await page.receive(timeout=120)
+            message = await page.receive(timeout=DEADLINE)
             if message.type is aiohttp.WSMsgType.BINARY:
                 picture = message.data
                 continue
@@ -139,7 +139,7 @@ def start_robot(robot: int, folder: Path) -> tuple[list[RosProcess], int]:
         RosProcess(['classifier_node', *namespace, '-p',
                     f'model_directory:={folder / ROBOTS[robot]}'], folder),
         RosProcess(['dashboard_node', *namespace, '-p', 'port:=0'], folder)]
-    found = nodes[-1].wait_for(r'Dashboard: http://127\.0\.0\.1:(\d+)/', timeout=120)
+    found = nodes[-1].wait_for(r'Dashboard: http://127\.0\.0\.1:(\d+)/')
     return nodes, int(found[1])
 
 
@@ -147,13 +147,13 @@ def teach(context: rclpy.Context, robot: str) -> None:
     """Teach one of the robots about the newest vector."""
     node = rclpy.create_node('operator', context=context)
     client = node.create_client(Annotate, f'/{robot}/proemlc/annotate')
-    assert client.wait_for_service(60)
+    assert client.wait_for_service(DEADLINE)
     request = Annotate.Request()
     request.annotation.labels = [f'thing of {robot}']
     executor = rclpy.executors.SingleThreadedExecutor(context=context)
     executor.add_node(node)
     future = client.call_async(request)
-    executor.spin_until_future_complete(future, 60)
+    executor.spin_until_future_complete(future, DEADLINE)
     assert future.result().success, future.result().message
     node.destroy_node()
 
