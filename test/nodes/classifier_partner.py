@@ -97,12 +97,12 @@ class ClassifierPartner:
 
     def call(self, service: str, timeout: float = DEADLINE, **fields):
         """Call a service and return the answer."""
-        kind = SERVICES[service]
         if service not in self.clients:
-            self.clients[service] = self.node.create_client(kind, f'{self.name}/{service}')
+            self.clients[service] = self.node.create_client(
+                SERVICES[service], f'{self.name}/{service}')
         client = self.clients[service]
         assert client.wait_for_service(timeout), f'no service {service}'
-        future = client.call_async(kind.Request(**fields))
+        future = client.call_async(client.srv_type.Request(**fields))
         self.spin_until(future.done, timeout, f'the answer of {service}')
         return future.result()
 

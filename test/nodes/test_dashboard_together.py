@@ -194,7 +194,7 @@ PRESS_AND_WAIT = """async () => {
   (before < 0 ? row : document.getElementById('none')).click();
   while (acknowledged === null || changed === null) {
     const passed = performance.now() - start;
-    if (passed > 90000) throw new Error(`score stays ${score()}`);
+    if (passed > 240000) throw new Error(`score stays ${score()}`);
     if (message.textContent) acknowledged ??= passed;
     if (Math.abs(score() - before) > 0.2) changed ??= passed;
     await new Promise(requestAnimationFrame);

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 import rclpy
-from classifier_partner import LATCHED, SERVICES, ClassifierPartner
+from classifier_partner import LATCHED, ClassifierPartner
 from dashboard_stand import wait_until
 from proemlc_ros.msg import SourceState
 from proemlc_ros.srv import ControlSource
@@ -83,7 +83,6 @@ class Control:
     """Moves in the pictures, and sees where the source is."""
 
     def __init__(self, partner):
-        SERVICES['source/control'] = ControlSource
         self._partner = partner
         self._partner.clients['source/control'] = partner.node.create_client(
             ControlSource, 'source/control')

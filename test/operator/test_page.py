@@ -9,6 +9,7 @@ from browser import Page
 from page_stand import PageStand
 
 from proemlc_ros.operator.classifier_view import Health
+from proemlc_ros.operator.web.server import SHOWN
 
 
 @pytest.fixture
@@ -81,6 +82,13 @@ def test_the_first_minute_by_the_words_of_the_page_and_the_keyboard_alone(
     measured(f'three things taught on the page in {time.monotonic() - begun:.0f} s')
     assert page.errors == []
     page.close()
+
+
+def test_the_page_says_what_it_has_shown(page):
+    """Else a slow one would get more than it can show, and fall behind more and more."""
+    with page.page.expect_websocket() as opened:
+        page.page.reload()
+    opened.value.wait_for_event('framesent', lambda text: text == SHOWN)
 
 
 def test_a_burst_of_one_view_asks_for_another_one(stand, page):

@@ -141,6 +141,7 @@ pytest.importorskip('aiohttp')
 from proemlc_ros.errors import ClassifierUnavailableError
 from proemlc_ros.operator.classifier_view import Health
 from proemlc_ros.operator.web.requests import Requests
+from proemlc_ros.operator.web.server import SHOWN
 from proemlc_ros.records import LabelState, Query, StampedPrediction, StampedVector
 
 
@@ -186,6 +187,26 @@ def test_page_receives_the_prediction_of_its_picture():
             while (await message_of(socket, 'health'))['picture'] != 'Nobody publishes /camera.':
                 pass
     in_stand(test)
+
+
+def test_a_page_that_says_what_it_has_shown_gets_nothing_before():
+    async def test(stand):
+        async with stand.websocket() as socket:
+            stand.see(1000)
+            await message_of(socket, 'prediction')
+            await socket.send_str(SHOWN)
+            await ask(socket, 'similar', labels=['cup'])
+            stand.see(2000)
+            assert (await message_of(socket, 'prediction'))['stamp'] == '2000'
+            stand.see(3000)
+            for _ in range(9):  # far longer than between two updates
+                await socket.send_json({'do': 'similar', 'labels': ['cup']})
+                while (message := json.loads((await socket.receive()).data))['type'] != 'reply':
+                    assert message['type'] != 'prediction'
+            stand.see(4000)
+            await socket.send_str(SHOWN)
+            assert (await message_of(socket, 'prediction'))['stamp'] == '4000'
+    in_stand(test, max_rate=10_000.0)
 
 
 def test_picture_of_a_query_is_kept_for_its_answer():

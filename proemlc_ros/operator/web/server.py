@@ -62,6 +62,8 @@ RESERVED = ('snapshot', 'before_reset')
 MAX_REQUESTS = 40.0
 # Requests that may wait for their answers, should the classifier be slow.
 MAX_WAITING = 200
+# What a page sends when it has shown a prediction; it gets no answer.
+SHOWN = '{"do":"shown"}'
 # The picture before its prediction, so that the page never shows one without the other.
 ORDER = (ViewPart.LABELS, ViewPart.PICTURE, ViewPart.PREDICTION, ViewPart.QUERIES,
          ViewPart.ACTIVITY, ViewPart.CURVE, ViewPart.PROGRESS, ViewPart.SOURCE, ViewPart.HEALTH)
@@ -106,7 +108,9 @@ class _PageConnection:
     """One page's websocket.
 
     A slow page misses intermediate states, never the last one: what waits is a set of parts of the
-    view, and each is sent as it is when its turn comes.
+    view, and each is sent as it is when its turn comes. A page that says when it has shown a
+    prediction gets nothing before: else more and more would be under way to one that is slower
+    than the stream, and what it shows would be minutes old.
 
     Args:
         socket: the open websocket.
@@ -125,6 +129,8 @@ class _PageConnection:
         self._wake = asyncio.Event()
         self._wake.set()
         self._limit = RateLimit(MAX_REQUESTS, 'requests')
+        self._shown = asyncio.Event()
+        self._says_shown = False
         self._waiting: asyncio.Queue[tuple[Any] | None] = asyncio.Queue()
 
     def notify(self, part: ViewPart) -> None:
@@ -151,6 +157,8 @@ class _PageConnection:
     async def _send_changes(self) -> None:
         while True:
             await self._wake.wait()
+            if self._says_shown:
+                await self._shown.wait()
             self._wake.clear()
             changed, self._changed = self._changed, set()
             try:
@@ -161,8 +169,10 @@ class _PageConnection:
 
     async def _send(self, parts: set[ViewPart]) -> None:
         # Made together: while one is sent, a newer prediction or picture may arrive.
-        messages = [self._payloads.payload(part) for part in ORDER if part in parts]
-        for message in messages:
+        messages = {part: self._payloads.payload(part) for part in ORDER if part in parts}
+        if messages.get(ViewPart.PREDICTION) is not None:
+            self._shown.clear()
+        for message in messages.values():
             if isinstance(message, bytes):
                 await self._socket.send_bytes(message)
             elif message is not None:
@@ -187,6 +197,10 @@ class _PageConnection:
             if message.type is not WSMsgType.TEXT:
                 await self._reject('only text is understood')
                 return
+            if message.data == SHOWN and not self._shown.is_set():
+                self._says_shown = True
+                self._shown.set()
+                continue
             try:
                 self._limit.check(time.monotonic_ns())
             except RateExceededError as error:

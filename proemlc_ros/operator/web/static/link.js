@@ -32,8 +32,8 @@ export async function connect(receive) {
   };
   // One after the other: decoding a picture takes a while, and the order must stay. A message that
   // cannot be read, such as a damaged picture, is left out; the next ones are not.
-  socket.onmessage = ({ data }) => {
-    inbox = inbox.then(() => take(data, receive)).catch((error) => console.error(error));
+  socket.onmessage = (event) => {
+    inbox = inbox.then(() => take(event, receive)).catch((error) => console.error(error));
   };
   socket.onclose = () => {
     state.online = false;
@@ -50,10 +50,18 @@ function retry(receive) {
   pause = Math.min(pause * 1.7, 8000);
 }
 
-async function take(data, receive) {
+async function take({ data, target }, receive) {
   if (typeof data !== 'string') return receive('picture', data);
   const message = JSON.parse(data);
-  if (message.type !== 'reply') return receive(message.type, message);
+  if (message.type !== 'reply') {
+    try {
+      await receive(message.type, message);
+    } finally {
+      // Only then the next one is sent: a slow page must not show what was there long ago.
+      if (message.type === 'prediction' && target.readyState === WebSocket.OPEN) target.send('{"do":"shown"}');
+    }
+    return undefined;
+  }
   waiting.get(message.id)?.(message);
   waiting.delete(message.id);
 }
