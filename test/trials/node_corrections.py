@@ -3,7 +3,8 @@
 """The client of a classifier node that is killed: teaches and corrects by its services.
 
 Every request has a tag of its own, as its annotator, by which the journal is searched afterwards:
-an acknowledged request is there as often as it must be, any other at most as often.
+an acknowledged request is there as often as it must be, any other at most as often. What is drawn is
+a list of steps, which say nothing of the moment, so that any part of it can be done again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import rclpy
 from proemlc_ros.msg import HistoryStep, ModelEvent
 from proemlc_ros.srv import Annotate, ChangeSamples, ListHistory, UndoChange
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.task import Future
 
 from proemlc_ros.journal.entries import JournalEntry
 from proemlc_ros.records import Annotation, EventKind
@@ -32,6 +34,8 @@ PATIENCE = 3.0
 # Annotations of bursts that are acknowledged before the time to the kill begins.
 LEAST = 5
 NAMES = [f'label {number}' for number in range(5)]
+# What is done and with what: words, numbers and lists of them.
+Step = list[Any]
 
 
 class KilledError(Exception):
@@ -70,8 +74,31 @@ class Request:
         return record.kind is kind and record.sample in self.fields['steps']
 
 
+def draw(dice: random.Random, number: int, samples: int, redo: bool) -> Step:
+    """Draw a step of teaching or correcting.
+
+    Args:
+        dice: what draws.
+        number: of the step; vectors follow from it.
+        samples: that can be corrected.
+        redo: whether there is something to redo.
+    """
+    actions = ['teach', 'burst']
+    if samples > 20:
+        actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
+    if redo:
+        actions += ['redo', 'redo']
+    action = dice.choice(actions)
+    if action in ('teach', 'burst'):
+        count = 1 if action == 'teach' else dice.randint(2, 6)
+        return [action, number, [dice.choice(NAMES) for _ in range(count)]]
+    if action in ('undo', 'redo'):
+        return [action]
+    return [action, dice.randrange(1000), dice.choice(NAMES)]
+
+
 class Corrector:
-    """Teaches and corrects at random until told to stop.
+    """Teaches and corrects at random until told to stop, or as it is told.
 
     Args:
         context: of rclpy.
@@ -82,6 +109,8 @@ class Corrector:
     def __init__(self, context: Any, width: int, seed: int) -> None:
         self.requests: dict[str, Request] = {}
         self.counts: Counter[str] = Counter()
+        self.steps: list[Step] = []
+        self.overrun = 0.0
         self._node = rclpy.create_node('corrector', context=context)
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._node)
@@ -89,11 +118,19 @@ class Corrector:
         self._width = width
         self._clients: dict[str, Any] = {}
         self._unanswered: list[str] = []
-        self._deadline = 0.0
-        self._bursts = 0
+        self._deadline = self._begun = 0.0
 
-    def work(self, seconds: float, kill: Callable[[], None]) -> None:
-        """Work for a time once some is done, and have the node killed in the middle."""
+    def work(self, seconds: float, kill: Callable[[], None],
+             again: list[Step] | None = None) -> None:
+        """Work for a time once some is done, and have the node killed in the middle.
+
+        `steps` then has what was done, and `overrun` the seconds since the last of it began.
+
+        Args:
+            seconds: since the first bursts, or since the last of the steps to do again.
+            kill: ends the node.
+            again: steps to do; None: draw them.
+        """
         # Those of earlier lives know servers that are gone.
         for client in self._clients.values():
             self._node.destroy_client(client)
@@ -101,57 +138,73 @@ class Corrector:
                          for name, kind in SERVICES.items()}
         for client in self._clients.values():
             assert client.wait_for_service(60), f'no service {client.srv_name}'
-        self._deadline, self._bursts = float('inf'), self.counts['burst']
+        self._deadline, self._begun, self.steps = float('inf'), time.monotonic(), []
+        bursts = self.counts['burst']
         try:
-            again, self._unanswered = self._unanswered, []
-            self._send(again)  # As the page does: the same request with the same id.
+            unanswered, self._unanswered = self._unanswered, []
+            self._send(unanswered)  # As the page does: the same request with the same id.
+            if again is not None:
+                for step in again[:-1]:
+                    self._act(step)
+                self._deadline = time.monotonic() + seconds
+                for step in again[-1:]:
+                    self._act(step)
+            while again is None:
+                if self._deadline == float('inf') and self.counts['burst'] >= bursts + LEAST:
+                    self._deadline = time.monotonic() + seconds
+                self._act()
             while True:
-                self._act(seconds)
+                self._wait([Future()])
         except KilledError:
+            self.overrun = time.monotonic() - self._begun
             kill()
 
     def close(self) -> None:
         """Receive nothing any more; the node goes with its process."""
         self._executor.shutdown()
 
-    def _act(self, seconds: float) -> None:
+    def _act(self, step: Step | None = None) -> None:
+        """Do a step, or draw it first."""
         history = self._list_history()
         if history is None:
             return
-        if self._deadline == float('inf') and self.counts['burst'] >= self._bursts + LEAST:
-            self._deadline = time.monotonic() + seconds
+        step = step or self._draw(len(_samples(history.steps)), bool(history.next_redo))
+        self.steps.append(step)
+        self._begun = time.monotonic()
+        self._perform(step, history)
+
+    def _draw(self, samples: int, redo: bool) -> Step:
+        return draw(self._dice, len(self.requests) + 1, samples, redo)
+
+    def _perform(self, step: Step, history: Any) -> None:
+        """Do a step as far as that is possible now."""
+        action, *words = step
         samples = _samples(history.steps)
-        actions = ['teach', 'burst']
-        if len(samples) > 20:
-            actions += ['relabel', 'delete', 'relabel', 'delete', 'undo']
-        if history.next_redo:
-            actions += ['redo', 'redo']
-        action = self._dice.choice(actions)
         if action in ('teach', 'burst'):
-            self._teach(action, 1 if action == 'teach' else self._dice.randint(2, 6))
+            self._teach(action, *words)
         elif action in ('undo', 'redo'):
             steps = history.next_undo if action == 'undo' else history.next_redo
             numbers = [step.number for step in steps]
-            self._send([self._new(action, f'{action}_change', len(numbers), steps=numbers)])
-        else:
+            if numbers:
+                self._send([self._new(action, f'{action}_change', len(numbers), steps=numbers)])
+        elif samples:
             self._send([self._new(
-                action, 'change_samples', samples=[self._dice.choice(samples)],
-                labels=[self._dice.choice(NAMES)], remove=action == 'delete')])
+                action, 'change_samples', samples=[samples[words[0] % len(samples)]],
+                labels=[words[1]], remove=action == 'delete')])
 
     def _list_history(self) -> Any:
         future = self._clients['list_history'].call_async(ListHistory.Request(limit=60))
         self._wait([future])
         return future.result() if future.done() else None
 
-    def _teach(self, action: str, count: int) -> None:
-        group = f'{self._dice.getrandbits(48):012x}'
+    def _teach(self, action: str, number: int, labels: list[str]) -> None:
         tags = []
-        for place in range(count):
-            request = Annotate.Request(request_id=f'burst:{group}:{place}')
-            number = len(self.requests) + 1
-            request.annotation.header.stamp.sec = number
-            request.annotation.labels = [self._dice.choice(NAMES)]
-            request.annotation.features = array('f', np.random.default_rng(number).normal(
+        group = len(self.requests) + 1
+        for place, label in enumerate(labels):
+            request = Annotate.Request(request_id=f'burst:{group:012x}:{place}')
+            request.annotation.header.stamp.sec = len(self.requests) + 1
+            request.annotation.labels = [label]
+            request.annotation.features = array('f', np.random.default_rng(number + place).normal(
                 size=self._width))
             tags.append(self._new(action, 'annotate', annotation=request.annotation,
                                   request_id=request.request_id))
