@@ -3,8 +3,8 @@
 """The client of a classifier node that is killed: teaches and corrects by its services.
 
 Every request has a tag of its own, as its annotator, by which the journal is searched afterwards:
-an acknowledged request is there as often as it must be, any other at most as often. What is drawn is
-a list of steps, which say nothing of the moment, so that any part of it can be done again.
+an acknowledged request is there as often as it must be, any other at most as often. What is drawn
+is a list of steps, so that any part of it can be done again.
 """
 
 from __future__ import annotations

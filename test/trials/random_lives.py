@@ -25,6 +25,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -182,7 +183,8 @@ class Lives:
         seed: of operations and faults.
     """
 
-    def __init__(self, folder: Path, fill: Callable[[bool], None], context: Any, seed: int) -> None:
+    def __init__(self, folder: Path, fill: Callable[[bool], None], context: Any,
+                 seed: int) -> None:
         self.steps: list[Step] = []
         self.counts: Counter[str] = Counter()
         self.memory: list[float] = []
@@ -284,7 +286,14 @@ def write_steps(path: Path, steps: list[Step]) -> None:
     path.write_text(''.join(json.dumps(step) + '\n' for step in steps), encoding='utf-8')
 
 
-def shortest(steps: list[Step], path: Path, replays: int, minutes: float) -> str:
+def what_failed(output: str) -> str:
+    """Return the last line of a traceback without numbers and details; empty: nothing failed."""
+    lines = re.findall(r'^\w*Error: .*', output, re.MULTILINE)
+    return re.sub(r'\d+', '', lines[-1].removeprefix('AssertionError: ')).split(':')[0] if (
+        lines) else ''
+
+
+def shortest(steps: list[Step], failure: str, path: Path, replays: int, minutes: float) -> str:
     """Shrink steps that failed into a file, by processes of their own; return what came of it."""
     end, tried = time.monotonic() + 60 * minutes, 0
     found: list[Step] = []
@@ -295,22 +304,23 @@ def shortest(steps: list[Step], path: Path, replays: int, minutes: float) -> str
             return False
         tried += 1
         write_steps(path, some)
-        if not subprocess.run([sys.executable, __file__, '--replay', path],
-                              capture_output=True).returncode:
-            return False
-        found = some
-        return True
+        done = subprocess.run([sys.executable, __file__, '--replay', path], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode and what_failed(done.stdout) == failure:
+            found = some
+        return found is some
     shrink(steps, fails)
     write_steps(path, found or steps)
     if not found:
-        return (f'{tried} replays passed, so it depends on the moment; all {len(steps)} steps are '
-                f'in {path}')
+        return (f'{tried} replays did not fail so: it may depend on the moment; all {len(steps)} '
+                f'steps are in {path}')
     return (f'{len(found)} of {len(steps)} steps fail still, after {tried} replays, in {path}:\n'
             + path.read_text(encoding='utf-8'))
 
 
 def main() -> int:
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--minutes', type=float, default=60.0)
     parser.add_argument('--seed', type=int, default=7)
@@ -318,8 +328,9 @@ def main() -> int:
     parser.add_argument('--shrink-replays', type=int, default=100, help='at most; 0: none')
     parser.add_argument('--shrink-minutes', type=float, default=30.0, help='at most')
     arguments = parser.parse_args()
-    rclpy.init()
-    failed = False
+    # An interrupt ends the trial; it is no failure.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    failure = ''
     with tempfile.TemporaryDirectory() as scratch, small_disk(Path(scratch, 'disk')) as fill:
         lives = Lives(Path(scratch, 'disk'), fill, rclpy.get_default_context(), arguments.seed)
         try:
@@ -330,15 +341,16 @@ def main() -> int:
                 lives.run(arguments.minutes)
             print(f'seed {arguments.seed}: {lives.report()}', flush=True)
         except Exception:
-            failed = True
-            traceback.print_exc()
+            failure = traceback.format_exc()
+            print(failure, flush=True)
+        finally:
             lives.close()
-    if failed and not arguments.replay:
+    if failure and not arguments.replay:
         path = Path(tempfile.gettempdir(), f'random_lives_{arguments.seed}.steps')
-        print(shortest(lives.steps, path, arguments.shrink_replays, arguments.shrink_minutes),
-              flush=True)
+        print(shortest(lives.steps, what_failed(failure), path, arguments.shrink_replays,
+                       arguments.shrink_minutes), flush=True)
     # Without taking the node down: see correction_kills.py.
-    os._exit(failed)
+    os._exit(bool(failure))
 
 
 if __name__ == '__main__':

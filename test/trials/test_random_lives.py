@@ -11,7 +11,7 @@ import json
 import random
 from pathlib import Path
 
-from random_lives import draw, draw_end, shrink
+from random_lives import draw, draw_end, shrink, what_failed
 
 
 def drawn(seed, lives=30):
@@ -53,9 +53,16 @@ def test_steps_that_pass_when_they_are_done_again_are_left_whole():
     assert len(tried) == 3
 
 
+def test_only_the_same_failure_counts():
+    text = 'Traceback …\nAssertionError: {} lost, 0 twice: Counter({{}})\nmore\n'.format
+    assert what_failed(text(6)) == what_failed(text(17)) == ' lost,  twice'
+    assert what_failed("ValueError: 'x'\n") == 'ValueError'
+    assert what_failed('seed 3: 4 lives') == ''
+
+
 @pytest.mark.slow
 def test_random_operations_faults_and_peers_lose_nothing(start_process, measured):
     process = start_process('python', Path(__file__).with_name('random_lives.py'),
-                            '--minutes', '0', '--seed', '3')
+                            '--minutes', '0', '--seed', '3', '--shrink-replays', '0')
     measured(process.wait_for(r'seed 3: 4 lives .*none lost, none twice.*', 300)[0])
     assert process.wait() == 0, process.output
