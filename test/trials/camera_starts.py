@@ -36,13 +36,15 @@ PARAMETERS = f"""
 PATIENCE, WATCHED = 60.0, 3.0
 
 
-def publish(rate: float) -> None:
+def publish(rate: float, reliability: str) -> None:
     """Be the camera, until the process ends."""
     import rclpy
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
     from sensor_msgs.msg import Image
     rclpy.init()
     node = rclpy.create_node('trial_camera')
-    publisher = node.create_publisher(Image, TOPIC, 5)
+    publisher = node.create_publisher(Image, TOPIC, QoSProfile(
+        depth=5, reliability=ReliabilityPolicy[reliability.upper()]))
     picture = Image(width=WIDTH, height=HEIGHT, encoding='rgb8', step=3 * WIDTH,
                     data=array('B', bytes(3 * WIDTH * HEIGHT)))
     while True:
@@ -133,10 +135,12 @@ def main() -> int:
     parser.add_argument('--rate', type=float, default=100.0, help='pictures per second')
     parser.add_argument('--kill', action='store_true', help='end nodes by SIGKILL')
     parser.add_argument('--camera', type=float, help=argparse.SUPPRESS)
+    parser.add_argument('--reliability', choices=['reliable', 'best_effort'], default='reliable',
+                        help='of the camera')
     parser.add_argument('--listener', action='store_true', help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.camera:
-        publish(options.camera)
+        publish(options.camera, options.reliability)
     if options.listener:
         listen()
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')

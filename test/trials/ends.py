@@ -47,6 +47,8 @@ SETTINGS = {'hidden_size': 100, 'activation': 'relu', 'scaling': 'none', 'ridge'
 PROMISED = 5.0
 # Seconds that the work is given to end by itself, once.
 PATIENCE = 300.0
+# Seconds between annotations that are taught beside the work.
+PAUSE = 0.02
 PAGES = 50
 SENSORS = """
 /**:
@@ -98,6 +100,7 @@ class Client:
     _clients: dict[str, Any] = field(default_factory=dict)
     _waiting: list[Any] = field(default_factory=list)
     _sent: int = 0
+    _next: float = 0.0
 
     def __post_init__(self) -> None:
         import rclpy
@@ -117,11 +120,16 @@ class Client:
         return self._clients[service].call_async(kind.Request(**fields))
 
     def teach(self) -> None:
-        """Have one annotation under way, and note those that were answered."""
+        """Have one annotation under way, and note those that were answered.
+
+        A pause between them leaves the processor to the work.
+        """
         from proemlc_ros.msg import LabelAnnotation
-        if self._waiting and not self._waiting[-1][1].done():
+        now = time.monotonic()
+        if now < self._next or self._waiting and not self._waiting[-1][1].done():
             return
         self._sent += 1
+        self._next = now + PAUSE
         tag = f'taught {self._sent}'
         self._waiting.append((tag, self.call('annotate', 'Annotate', annotation=LabelAnnotation(
             labels=['late'], features=array('f', np.full(WIDTH, self._sent / 100)),
