@@ -119,8 +119,8 @@ def reason(error: BaseException) -> str:
 # Of a list, where the request names none: samples, steps; and at most.
 _SAMPLES, _STEPS, _MOST = 100, 50, 1000
 # Services that an inactive node rejects.
-_WHILE_ACTIVE = {'annotate', 'predict', 'change_samples', 'merge_labels', 'undo_change',
-                 'redo_change', 'reembed'}
+_WHILE_ACTIVE = {'annotate', 'predict', 'change_sample', 'change_samples', 'merge_labels',
+                 'undo_change', 'redo_change', 'reembed'}
 
 
 class ClassifierServices:
@@ -144,7 +144,8 @@ class ClassifierServices:
             'rename_label': self._rename, 'remove_label': self._remove,
             'save_model': self._save, 'load_model': self._load, 'cancel': self._cancel,
             'annotate': self._annotate, 'predict': self._predict,
-            'change_samples': self._change_samples, 'merge_labels': self._merge_labels,
+            'change_sample': self._change_sample, 'change_samples': self._change_samples,
+            'merge_labels': self._merge_labels,
             'undo_change': partial(self._turn, EventKind.UNDO),
             'redo_change': partial(self._turn, EventKind.REDO), 'reembed': self._reembed}
         self._services: list[Service] = [
@@ -307,6 +308,13 @@ class ClassifierServices:
     def _cancel(self, request: Any, response: Any) -> Any:
         text = self._classifier.cancel()
         return fill(response, bool(text), f'cancelled: {text}' if text else 'nothing is under way')
+
+    def _change_sample(self, request: Any, response: Any) -> Any:
+        """Correct one sample: a name of its own, since DDS security knows no other bounds."""
+        if len({*request.samples}) > 1:
+            return self._reject(response, RejectedError(
+                'several_samples', 'it changes one sample; change_samples changes several'))
+        return self._change_samples(request, response)
 
     def _change_samples(self, request: Any, response: Any) -> DeferredResponse:
         corrections = [

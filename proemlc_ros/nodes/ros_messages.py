@@ -36,8 +36,9 @@ SERVICES: dict[str, Any] = {
     'annotate': srv.Annotate, 'predict': srv.Predict, 'undo': Trigger, 'reset': Trigger,
     'renew': Trigger, 'cancel': Trigger, 'rename_label': srv.RenameLabel,
     'remove_label': srv.RemoveLabel, 'merge_labels': srv.MergeLabels,
-    'change_samples': srv.ChangeSamples, 'undo_change': srv.UndoChange,
-    'redo_change': srv.UndoChange, 'list_samples': srv.ListSamples, 'get_sample': srv.GetSample,
+    'change_sample': srv.ChangeSamples, 'change_samples': srv.ChangeSamples,
+    'undo_change': srv.UndoChange, 'redo_change': srv.UndoChange,
+    'list_samples': srv.ListSamples, 'get_sample': srv.GetSample,
     'list_history': srv.ListHistory, 'list_models': srv.ListModels, 'save_model': srv.SaveModel,
     'load_model': srv.LoadModel, 'reembed': srv.Reembed}
 _TYPES: dict[str, type] = {

@@ -126,7 +126,10 @@ def assert_corrections(partner, numbers) -> None:
     changed = partner.call('change_samples', samples=numbers[:2], labels=['purple'],
                            annotator='Ada')
     assert changed.success and len(changed.steps) == 2, changed.message
-    assert partner.call('change_samples', samples=[numbers[4]], remove=True,
+    several = partner.call('change_sample', samples=numbers[:2], labels=['black'])
+    assert (several.success, several.message) == (
+        False, 'it changes one sample; change_samples changes several')
+    assert partner.call('change_sample', samples=[numbers[4], numbers[4]], remove=True,
                         annotator='Bob').success
     assert partner.call('merge_labels', label='purple', into='blue', annotator='Ada').success
     history = partner.call('list_history', mine=True, annotator='Ada')

@@ -103,6 +103,7 @@ PATHS = ['../../secret.npz', '/etc/passwd', '/dev/ptmx', '/proc/self/environ', '
 FILES = {'file_name', 'sensors_file'}
 # Fields with which a request is carried out.
 VALID = {
+    'change_sample': {'samples': [1], 'labels': ['cup']},
     'change_samples': {'samples': [1], 'labels': ['cup']}, 'save_model': {'file_name': 'kitchen'},
     'rename_label': {'label': 'label 0', 'new_label': 'zero'}, 'load_model': {},
     'remove_label': {'label': 'label 0'}, 'merge_labels': {'label': 'label 0', 'into': 'label 1'},

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The security policy allows every topic and service that the nodes really create."""
 
+import asyncio
 from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip('aiohttp')
 from sensor_msgs.msg import Image
 
 from proemlc_ros.nodes.operator.services import OPERATORS_SERVICES, OWNERS_SERVICES
+from proemlc_ros.operator.actions import Actions
 
 pytestmark = pytest.mark.slow
 POLICY = Path(__file__).parents[2] / 'config/security/policy.xml'
@@ -86,7 +89,7 @@ OWNERS = {f'/proemlc/{name}' for name in (
     'set_parameters_atomically')}
 OPERATORS = {f'/proemlc/{name}' for name in (
     'annotate', 'undo', 'undo_change', 'redo_change', 'rename_label', 'predict', 'list_samples',
-    'get_sample', 'list_history', 'list_models')}
+    'get_sample', 'list_history', 'list_models', 'change_sample')}
 
 
 def test_the_policy_allows_what_the_nodes_create(created):
@@ -120,3 +123,17 @@ def test_the_tools_have_the_services_that_every_node_has_whatever_their_process(
     replies = allowed('_ros2cli', 'service', 'reply')
     for node in ('_ros2cli_4711', '_ros2cli_requester_std_srvs_Trigger'):
         assert any(fnmatch(f'/{node}/get_type_description', name) for name in replies)
+
+
+def test_the_page_of_an_operator_corrects_one_sample_by_a_service_that_is_allowed():
+    called = []
+
+    async def call(service, **fields):
+        called.append((service, fields['samples']))
+        return SimpleNamespace(success=True, message='')
+    actions = Actions(SimpleNamespace(call=call), None)
+    for numbers in ([7], [7, 8]):
+        asyncio.run(actions.change_samples('ann', numbers, ('cup',), remove=False))
+    (one, first), (several, second) = called
+    assert one in OPERATORS_SERVICES and several in OWNERS_SERVICES
+    assert (first, second) == ([7], [7, 8])

@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from camera_starts import PARAMETERS
 from ros_process import DEADLINE, RosProcess
 
-CASES = [(rate, reliability) for rate in (10.0, 30.0) for reliability in ('reliable', 'best_effort')]
+CASES = [(rate, reliability)
+         for rate in (10.0, 30.0) for reliability in ('reliable', 'best_effort')]
 # Seconds from a prediction to its annotation, and between annotations.
 DELAY, PERIOD = 0.5, 0.2
 COUNTED = 'Annotations without a picture'
@@ -52,8 +53,9 @@ class Annotator:
         self._executor.add_node(self._node)
         self._node.create_subscription(Prediction, '/proemlc/predictions', self._on_prediction, 10)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._clients = {kind: self._node.create_client(kind, f'/proemlc/{name}') for kind, name in (
-            (Annotate, 'annotate'), (ListSamples, 'list_samples'))}
+        self._clients = {
+            kind: self._node.create_client(kind, f'/proemlc/{name}')
+            for kind, name in ((Annotate, 'annotate'), (ListSamples, 'list_samples'))}
 
     def _on_prediction(self, message: Any) -> None:
         self.predictions += 1
@@ -100,9 +102,11 @@ class Annotator:
         """Return how many samples have a picture, and how many there are."""
         from proemlc_ros.srv import ListSamples
         samples: list[Any] = []
-        while not samples or len(samples) < found.total:
-            found = self.call(ListSamples.Request(offset=len(samples), limit=100))
-            samples += found.samples
+        total = 1
+        while len(samples) < total:
+            answer = self.call(ListSamples.Request(offset=len(samples), limit=100))
+            samples += answer.samples
+            total = answer.total
         return sum(sample.has_picture for sample in samples), len(samples)
 
     def close(self) -> None:

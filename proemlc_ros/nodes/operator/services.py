@@ -28,7 +28,8 @@ CHECK_PERIOD = 0.25
 # Seconds that a restart may take before an annotation without an answer is given up.
 RETURN_TIMEOUT = 10.0
 OPERATORS_SERVICES = ('annotate', 'undo', 'rename_label', 'predict', 'list_samples', 'get_sample',
-                      'list_history', 'list_models', 'undo_change', 'redo_change')
+                      'list_history', 'list_models', 'change_sample', 'undo_change',
+                      'redo_change')
 # Those that the security policy reserves to the owner: their clients are made when somebody wants
 # them, since DDS may refuse.
 OWNERS_SERVICES = ('change_samples', 'merge_labels', 'remove_label', 'save_model', 'load_model')
