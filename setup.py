@@ -44,7 +44,7 @@ def files_below(folder: str) -> list[tuple[str, list[str]]]:
     """Return ``data_files`` that install a folder under share/, its subfolders included."""
     found: dict[str, list[str]] = {}
     for path in sorted((SOURCE / folder).rglob('*')):
-        if path.is_file() and '__pycache__' not in path.parts:
+        if path.is_file() and path.suffix != '.pyc':
             name = path.relative_to(SOURCE)
             found.setdefault(f'share/{PACKAGE}/{name.parent.as_posix()}', []).append(str(name))
     return list(found.items())

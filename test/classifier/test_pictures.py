@@ -47,8 +47,10 @@ def test_the_picture_of_an_annotation_is_in_the_journal(opened):
         durable.pictures.add(stamp_of(number), Source(f'picture {number}'))
     first, second, without = teach(durable, 0, 1, 2)
     fourth, = teach(durable, 3)
+    assert durable.pictures.missing == 1
     # Late: the annotation is durable by then.
     due, = durable.pictures.add(stamp_of(2), Source('late'))
+    assert durable.pictures.missing == 0
     assert due == (without, Picture(0, 'jpeg', b'late'))
     keep_late_picture(durable, *due)
     expected = scores_of(durable)
@@ -89,6 +91,7 @@ def test_a_broken_or_missing_picture_refuses_nothing(opened):
     durable.pictures.add(stamp_of(1), Source('broken'))
     number, = teach(durable, 1)
     assert Gallery(durable).sample(number)[1] is None
+    assert durable.pictures.missing == 1
 
 
 def test_the_buffer_is_bounded_and_keeps_old_pictures_small():

@@ -24,6 +24,7 @@ def test_a_data_set_with_an_introduction_pattern(proemlc, shared, tmp_path, stor
     code, out, _ = proemlc('bag', 'make', shared / 'datasets', '--name', 'scene', '--pattern',
                            '4+1+1', '-o', tmp_path / 'scene', '--storage', storage)
     assert code == 0 and '2407 samples' in out
+    assert ': bag, 2 topics' in proemlc('info', tmp_path / 'scene')[1]
     shown = labels_over_time(tmp_path / 'scene')
     first = {}
     for number, labels in enumerate(shown):

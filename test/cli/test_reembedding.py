@@ -106,7 +106,10 @@ def test_train_takes_a_corrected_journal_as_it_stands(proemlc, taught, tmp_path)
 def test_the_node_learns_again_in_one_transaction(taught, sensors):
     durable, labels = taught
     made = PictureEmbedding.from_file(sensors)
-    work = Reembedding(durable, Embedding(made.extractor, made.vector))
+    embedding = Embedding(made.extractor, made.vector)
+    with pytest.raises(SampleError, match=r'1 of 30 samples have no picture.* leave_out: true'):
+        Reembedding(durable, embedding, leave_out=False).prepare()
+    work = Reembedding(durable, embedding)
     work.prepare()
     before = durable.model.learner.scores(np.ones((1, 5)))
     done = work.apply('Bob')

@@ -45,6 +45,9 @@ def test_the_reference_has_every_parameter_topic_and_service():
     assert parameter_tables() in text, 'run docs/reference.py'
     for name in TOPICS | SERVICES.keys():
         assert f'`~/{name}`' in text, name
+    defaults = {entry.name: entry.default for entry in parameters.CLASSIFIER_PARAMETERS}
+    row = next(line for line in text.splitlines() if line.startswith('| `~/features`'))
+    assert f'depth {defaults["features_depth"]};' in row
 
 
 def test_the_default_file_has_every_default():

@@ -45,9 +45,9 @@ class Workspace:
                 path.unlink()
         self.prefix = folder / 'install/proemlc_ros'
 
-    def build(self, *options: str) -> None:
-        """Run colcon build."""
-        run('colcon', 'build', *options, folder=self.folder)
+    def build(self, *options: str) -> str:
+        """Run colcon build; return what it prints."""
+        return run('colcon', 'build', *options, folder=self.folder)
 
     def run(self, *command: object) -> str:
         """Run a command as after `source install/local_setup.bash`; return what it prints."""
@@ -92,7 +92,10 @@ def check_installation(workspace):
 
 
 def test_a_first_build(workspace):
-    workspace.build()
+    said = workspace.build()
+    # Setuptools misses a folder whose files this workspace leaves out.
+    warnings = {line for line in said.splitlines() if line.startswith('warning: ')}
+    assert warnings <= {"warning: no files found matching '*.action' under directory 'action'"}
     check_installation(workspace)
     assert not (workspace.prefix / 'share/proemlc_ros/package.xml').is_symlink()
     leftovers = {path.name for path in workspace.source.iterdir()} & {'build', 'install'}
