@@ -14,6 +14,7 @@ import os
 
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
+from relabel import relabel
 from reliability import reliability
 from renewal import renewal
 from round_trips import round_trips
@@ -29,7 +30,7 @@ def main() -> None:
     parser.add_argument('--starts', type=int, default=7, help='starts of each node')
     parser.add_argument('--activation', default='laplacian', help='of the hidden neurons')
     parser.add_argument('--only', choices=('round-trips', 'reliability', 'stream', 'start-up',
-                                           'renewal'))
+                                           'renewal', 'relabel'))
     arguments = parser.parse_args()
     if arguments.only in (None, 'start-up'):
         start_up(arguments.starts)
@@ -41,6 +42,8 @@ def main() -> None:
         stream(arguments.seconds, arguments.activation)
     if arguments.only in (None, 'renewal'):
         renewal(arguments.rounds)
+    if arguments.only == 'relabel':  # It needs Chromium and the data sets.
+        relabel()
 
 
 if __name__ == '__main__':

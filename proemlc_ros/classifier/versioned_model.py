@@ -237,8 +237,12 @@ class Base(NamedTuple):
 
 
 def _takes_long(before: TableState, change: Change) -> bool:
-    """Return whether so many samples are unlearnt that learning all again is faster."""
-    return len(change.removed) > _FEW + len(before.samples) // _SHARE
+    """Return whether so many samples are unlearnt that learning all again is faster.
+
+    Those that only get other labels count half: what is learnt of young models anew takes longest.
+    """
+    relabelled = len(change.removed.keys() & change.added.keys())
+    return len(change.removed) - relabelled / 2 > _FEW + len(before.samples) // _SHARE
 
 
 def _long_ones_last(bases: Iterable[Base]) -> Iterator[Base]:

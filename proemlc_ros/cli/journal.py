@@ -15,7 +15,7 @@ from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.options import add_action
-from proemlc_ros.cli.terminal import counted, show
+from proemlc_ros.cli.terminal import ProgressBar, counted, show
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.errors import JournalError
 from proemlc_ros.journal.check import (
@@ -27,6 +27,7 @@ from proemlc_ros.journal.check import (
 )
 from proemlc_ros.journal.entries import numbers_in_words
 from proemlc_ros.journal.journal import JOURNAL, Journal, position_of
+from proemlc_ros.journal.metadata import read_metadata
 from proemlc_ros.records import Event, EventKind
 
 _DIRECTORY = ('model directory of a classifier, such as ~/.ros/proemlc/proemlc, or the folder of '
@@ -63,11 +64,16 @@ def _model_directory(text: str) -> Path:
 
 
 def _check(args: argparse.Namespace) -> int:
-    report = check_directory(args.directory)
-    if args.json:
-        return _check_as_json(report)
+    report = _checked(args.directory)
     proven = sum(file.proven for file in report.files)
     unprovable = sum(file.unprovable for file in report.files)
+    if args.json:
+        show(json.dumps({
+            'last': report.last, 'proven': proven, 'unprovable': unprovable,
+            'files': [file.name for file in report.files], 'snapshots': report.snapshots,
+            'missing': [[gap.start, gap.stop - 1] for gap in report.gaps],
+            'problems': report.problems}))
+        return 1 if report.problems or report.gaps else 0
     show(f'{args.directory}: {counted(len(report.files), "journal file")}, last entry '
          f'{report.last}; {proven} entries proven, {unprovable} of an earlier version without '
          'a proof')
@@ -85,20 +91,10 @@ def _check(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _check_as_json(report: DirectoryReport) -> int:
-    problems = list(report.problems)
-    show(json.dumps({
-        'last': report.last, 'proven': sum(file.proven for file in report.files),
-        'unprovable': sum(file.unprovable for file in report.files),
-        'files': [file.name for file in report.files], 'snapshots': report.snapshots,
-        'missing': [[gap.start, gap.stop - 1] for gap in report.gaps], 'problems': problems}))
-    return 1 if problems or report.gaps else 0
-
-
 def _repair(args: argparse.Namespace) -> int:
     folder = journal_of(args.directory)
     with _locked(model_directory_of(folder, args.directory)):
-        journal = Journal(folder)
+        journal = _opened(folder)
         for line in journal.repairs:
             show(line)
         entries = sum(report.usable for report in journal.reports)
@@ -111,7 +107,7 @@ def _repair(args: argparse.Namespace) -> int:
 
 def _backup(args: argparse.Namespace) -> int:
     files = back_up(args.directory, args.target)
-    report = check_directory(args.target)
+    report = _checked(args.target)
     show(f'{args.target}: {counted(files, "file")}, entries up to {report.last}')
     for problem in report.problems:
         show(f'damaged: {problem}')
@@ -121,7 +117,7 @@ def _backup(args: argparse.Namespace) -> int:
 def _compact(args: argparse.Namespace) -> int:
     journal_of(args.directory)
     with closing(ModelDirectory(args.directory)) as directory:
-        journal = Journal(directory.journal)
+        journal = _opened(directory.journal)
         before = journal.size
         durable = _resumed(directory, journal)
         durable.compact()
@@ -130,6 +126,20 @@ def _compact(args: argparse.Namespace) -> int:
              f'{durable.position}')
         journal.close()
     return 0
+
+
+def _bar(journal: Path) -> ProgressBar:
+    return ProgressBar(read_metadata(journal).last, 'entries')
+
+
+def _checked(directory: Path) -> DirectoryReport:
+    with _bar(journal_of(directory)) as bar:
+        return check_directory(directory, bar.advance)
+
+
+def _opened(journal: Path) -> Journal:
+    with _bar(journal) as bar:
+        return Journal(journal, progress=bar.advance)
 
 
 def _locked(directory: Path | None) -> AbstractContextManager[object]:

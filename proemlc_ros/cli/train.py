@@ -268,7 +268,7 @@ def _merge_models(args: argparse.Namespace) -> int:
 
 def _merge_journals(args: argparse.Namespace, journals: list[Path]) -> int:
     """Write the model that the samples of all journals decide on."""
-    samples = CollectedSamples.of(BagSet(journals))
+    samples = _collected(BagSet(journals))
     if samples.rejects:
         raise MergeError('not all samples of the journals fit together: '
                          f'{causes_of(samples.rejects)}')

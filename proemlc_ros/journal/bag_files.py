@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -129,6 +129,7 @@ class BagFiles:
         max_file_bytes: size above which a new file is begun.
         read_only: change nothing; what is damaged is salvaged in memory.
         thorough: check the structure of files that can be read, too.
+        progress: called with 1 after each entry that is read on opening.
 
     Attributes:
         problem: why nothing can be appended, in words; empty where it can.
@@ -144,7 +145,8 @@ class BagFiles:
     """
 
     def __init__(self, folder: Path, node_name: str = '/proemlc', max_file_bytes: int = 2**26,
-                 read_only: bool = False, thorough: bool = True) -> None:
+                 read_only: bool = False, thorough: bool = True,
+                 progress: Callable[[int], None] = lambda _: None) -> None:
         self.folder = folder
         self.max_file_bytes = max_file_bytes
         self.problem = ''
@@ -155,7 +157,7 @@ class BagFiles:
         self.head: bytes | None = None
         self.in_doubt = False
         self._node_name = node_name
-        self._read_only, self._thorough = read_only, thorough
+        self._read_only, self._thorough, self._progress = read_only, thorough, progress
         self._judge = Judge(is_valid_entry)
         # Whether the newest file has earlier definitions; whether files have different ones.
         self._outdated = self._mixed = False
@@ -244,11 +246,11 @@ class BagFiles:
                     kept = log.rename(unused_name(log, '.unused'))
                     self._note(f'{log.name} belongs to another state of {path.name}; it was not '
                                f'applied and is kept as {kept.name}')
-                return examine(path, self._judge, following)
+                return examine(path, self._judge, following, progress=self._progress)
             except (OSError, sqlite3.Error) as error:
                 self._block(error)
         try:
-            found = examine(path, self._judge, following, True, self._thorough)
+            found = examine(path, self._judge, following, True, self._thorough, self._progress)
         except FileNotFoundError:  # Dropped meanwhile: the snapshots hold it.
             return None
         if found.pairs is not None:

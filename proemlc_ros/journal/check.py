@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,18 +84,20 @@ def model_directory_of(journal: Path, path: Path) -> Path | None:
     return journal.resolve().parent if journal.resolve().name == JOURNAL else None
 
 
-def check_directory(directory: Path) -> DirectoryReport:
+def check_directory(directory: Path,
+                    progress: Callable[[int], None] = lambda _: None) -> DirectoryReport:
     """Check everything that a start would read.
 
     Args:
         directory: of the model, or folder of the journal.
+        progress: called with 1 after each entry.
 
     Raises:
         JournalError: there is no journal, or the disk fails.
     """
     journal = journal_of(directory)
     try:
-        files = BagFiles(journal, read_only=True)
+        files = BagFiles(journal, read_only=True, progress=progress)
         report = DirectoryReport(files.files, files.last)
         report.problems += [problem for file in files.files for problem in _problems_of(file)]
         report.problems += files.notes

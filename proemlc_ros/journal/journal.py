@@ -73,6 +73,7 @@ class Journal:
             no snapshot holds yet is never deleted.
         clock: returns nanoseconds since the epoch.
         read_only: change nothing on the disk; a classifier may write meanwhile.
+        progress: called with 1 after each entry that is read on opening.
 
     Attributes:
         last_write: time of the last write in nanoseconds; None: none since the opening.
@@ -85,7 +86,8 @@ class Journal:
 
     def __init__(self, folder: Path, node_name: str = '/proemlc',
                  max_file_bytes: int = 64 * 1024 * 1024, max_bytes: int = 0,
-                 clock: Callable[[], int] = time.time_ns, read_only: bool = False) -> None:
+                 clock: Callable[[], int] = time.time_ns, read_only: bool = False,
+                 progress: Callable[[int], None] = lambda _: None) -> None:
         self.folder = folder
         self.max_bytes = max_bytes
         self.last_write: int | None = None
@@ -96,7 +98,8 @@ class Journal:
         self._new_files = partial(
             BagFiles, folder, node_name,
             # Several files, so that the oldest can go.
-            min(max_file_bytes, max_bytes // 4 or max_file_bytes), read_only, not read_only)
+            min(max_file_bytes, max_bytes // 4 or max_file_bytes), read_only, not read_only,
+            progress)
         self._files = self._guarded('read', self._new_files)
         if not read_only and (error := self._files.problem or write_problem(folder)):
             self.problem = self._in_words('write', error)

@@ -17,7 +17,7 @@ import os
 import shutil
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
@@ -131,7 +131,8 @@ class Examined:
 
 
 def examine(path: Path, before: Judge, following: EntryRecord | None = None,
-            read_only: bool = False, thorough: bool = True) -> Examined:
+            read_only: bool = False, thorough: bool = True,
+            progress: Callable[[int], None] = lambda _: None) -> Examined:
     """Read all of a file, judge its entries, and salvage them where something is damaged.
 
     Args:
@@ -140,6 +141,7 @@ def examine(path: Path, before: Judge, following: EntryRecord | None = None,
         following: first record of the next file.
         read_only: roll nothing back in the file.
         thorough: check its structure though all entries can be read; takes a longer lock.
+        progress: called with 1 after each entry.
 
     Raises:
         sqlite3.Error, OSError: the disk fails, or somebody else holds the file.
@@ -147,7 +149,7 @@ def examine(path: Path, before: Judge, following: EntryRecord | None = None,
     with readable(path) if read_only else nullcontext(path) as source:
         found = Examined(FileReport(path.name), copy(before))
         if source.stat().st_size:
-            _examine_rows(found, source, following, read_only, thorough)
+            _examine_rows(found, source, following, read_only, thorough, progress)
         else:  # SQLite takes it for a new database.
             found.report.problem, found.report.readable = 'it is empty', False
         if found.report.needs_repair:
@@ -159,7 +161,7 @@ def examine(path: Path, before: Judge, following: EntryRecord | None = None,
 
 
 def _examine_rows(found: Examined, path: Path, following: EntryRecord | None, read_only: bool,
-                  thorough: bool) -> None:
+                  thorough: bool, progress: Callable[[int], None]) -> None:
     report = found.report
     try:
         with closing(SqliteFile(path, read_only)) as file:
@@ -173,6 +175,7 @@ def _examine_rows(found: Examined, path: Path, following: EntryRecord | None, re
                 report.problem = 'its topics or message definitions are damaged'
             for entry in found.judge.judge(file.entries(), following):
                 report.count(entry)
+                progress(1)
             if not report.problem and max(report.by_topic, default=0) > len(topics):
                 report.problem, found.topics = 'its list of topics is damaged', []
             if not thorough and (report.missing or len(report.numbers) > 1):

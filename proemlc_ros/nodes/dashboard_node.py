@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from proemlc_ros.errors import ParameterError, ProEMLCError
-from proemlc_ros.msg import SourceState as SourceStateMessage
-from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, LATCHED, OperatorNode
+from proemlc_ros.nodes.operator.operator_node import CLASSIFIER, OperatorNode
 from proemlc_ros.nodes.parameters import Declared, help_text, help_wanted
 from proemlc_ros.nodes.process import Signals, run_program, spinning, watched
 from proemlc_ros.operator.actions import learn_truth, retire_sure
-from proemlc_ros.operator.classifier_view import SourceState, ViewPart
+from proemlc_ros.operator.classifier_view import ViewPart
 from proemlc_ros.operator.recent import CameraPicture, PictureCache
 from proemlc_ros.operator.saved_view import SavedView
 from proemlc_ros.operator.web.guard import Access, is_loopback
@@ -92,10 +91,6 @@ class DashboardNode(OperatorNode):
                 model_directory=Path(settings.model_directory).expanduser()
                 if settings.model_directory else None), self.warnings.log)
         self.saved = _saved_view(self)
-        self.create_subscription(
-            SourceStateMessage, 'source/state', self.tolerant(lambda message: self.post(
-                self.view.on_source, _source_of(message, self.get_clock().now().nanoseconds)),
-                'source/state'), LATCHED)
         self.watch_camera(settings.picture_rate, settings.picture_size, self._on_picture,
                           settings.picture_tolerance)
 
@@ -171,12 +166,6 @@ def _saved_view(node: DashboardNode) -> SavedView | None:
         node.get_logger().warning(
             f'cannot read state_file; queries, activity and curve start empty: {error}')
     return saved
-
-
-def _source_of(message: SourceStateMessage, now: int) -> SourceState:
-    """Return what a source of pictures reports as the operators' view of it."""
-    return SourceState(message.kind, message.name, message.position, message.count,
-                       message.playing, tuple(message.things), tuple(message.shown), now)
 
 
 def _token_of(token_file: str) -> str:

@@ -18,6 +18,7 @@ from proemlc_ros.classifier.model_directory import ModelDirectory
 from proemlc_ros.classifier.resume import resume
 from proemlc_ros.classifier.versioned_model import VersionedModel
 from proemlc_ros.cli.options import load_model
+from proemlc_ros.cli.terminal import ProgressBar
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.journal.check import back_up
 from proemlc_ros.journal.journal import Journal
@@ -106,6 +107,19 @@ def test_check_counts_what_is_proven(proemlc, folder):
     assert code == 0
     assert '1 journal file, last entry 40; 40 entries proven, 0 of an earlier version' in out
     assert 'snapshot.npz: whole, holds the entries up to 20' in out
+
+
+@pytest.mark.parametrize('action', ['check', 'repair', 'compact'])
+def test_reading_a_journal_shows_its_progress(proemlc, folder, monkeypatch, action):
+    done = []
+
+    class Bar(ProgressBar):
+        def advance(self, steps=1):
+            done.append((self._total, steps))
+
+    monkeypatch.setattr('proemlc_ros.cli.journal.ProgressBar', Bar)
+    assert proemlc('journal', action, folder)[0] == 0
+    assert done == 40 * [(40, 1)]
 
 
 def test_check_names_what_is_damaged_and_changes_nothing(proemlc, folder):

@@ -191,7 +191,8 @@ class NearestClassifier:
                     stamp, () if place else self.names[:1],
                     np.full(len(self.names), -.5, np.float32), .3, self.version,
                     region=box, region_count=len(boxes),
-                    probabilities=np.full(len(self.names), .25, np.float32)))
+                    probabilities=np.full(len(self.names), .25, np.float32),
+                    position=None if place else (.3, .4, 1.2)))
         elif not region.is_whole:
             self.view.regions.on_vector(StampedVector(
                 stamp, np.ones(4, np.float32), 'test/1', region=region, region_count=1))

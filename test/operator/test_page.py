@@ -110,13 +110,13 @@ def test_an_unknown_picture_is_looked_at_in_boxes(stand, page):
     taught(stand, page, cup=5)
     page.page.keyboard.press('l')
     page.expect('#message', 'In boxes: cup.')
-    page.expect('#box-list', 'Box 1: cup')
+    page.expect('#box-list', 'Box 1: cup · 1.30 m')
     page.page.keyboard.press('Escape')
     show(stand, page, 'plate')
     page.expect('#sees', 'I don’t know')
     page.page.keyboard.press(' ')  # held: it looks by itself
     page.expect('#message', 'In boxes: cup.')
-    page.expect('#boxes .seen', 'cup')
+    page.expect('#boxes .seen', 'cup · 1.30 m')
 
 
 def test_a_predicted_label_rises_while_others_flicker(stand, page):

@@ -60,10 +60,12 @@ def test_the_picture_has_the_labels_of_all_its_boxes(view):
 def test_the_page_gets_the_boxes_and_the_size_of_their_picture(view):
     pictures = PictureCache()
     pictures.add(CameraPicture(7, b'jpeg', (1280, 720)))
+    view.on_prediction(answer(7, LEFT, 'cup')._replace(position=(0.3, 0.4, 1.2)), 0.0)
     content = json.loads(Payloads(view, pictures, '/proemlc', print)._prediction())
     assert content['size'] == [1280, 720]
     assert [one['predicted'] for one in content['regions']] == [['cup'], ['plate', 'red']]
     assert content['regions'][0]['region'] == LEFT._asdict()
+    assert [one['metres'] for one in content['regions']] == [1.3, None]
 
 
 def test_a_box_is_annotated_with_its_own_vector(requests):

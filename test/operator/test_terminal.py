@@ -19,7 +19,7 @@ from proemlc_ros.operator.actions import (
     HistoryList,
     SampleList,
 )
-from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health
+from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health, SourceState
 from proemlc_ros.operator.draft import AnnotationDraft
 from proemlc_ros.operator.recent import CameraPicture
 from proemlc_ros.operator.terminal.console import Console
@@ -216,6 +216,20 @@ def test_question_about_one_label_has_scores_picture_and_yes_or_no(terminal):
     type_in(console, 'a', 'y')
     assert console.actions.asked[1].labels == ('cup',)
     assert console.actions.asked[1].complete is False
+
+
+def test_arrow_keys_turn_the_pictures_of_a_folder(terminal):
+    console, layout = terminal
+    type_in(console, 'KEY_RIGHT')  # a camera cannot be turned
+    assert console.actions.asked == []
+    console.view.on_source(SourceState('images', 'cup/01.jpg', 3, 20, playing=False))
+    type_in(console, 'KEY_RIGHT', 'KEY_LEFT')
+    assert console.actions.asked == [('control_source', 'step', 0, ()),
+                                     ('control_source', 'back', 0, ())]
+    assert '4 of 20, paused  cup/01.jpg' in text(layout.lines(20, 100, 0.0))
+    console.actions.result = ActionResult(False, 'the source of the pictures does not answer')
+    type_in(console, 'KEY_RIGHT')
+    assert console.commands.failed and 'does not answer' in console.commands.message
 
 
 def test_old_picture_is_not_frozen_by_accident(terminal):

@@ -12,11 +12,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
-from rclpy.qos import (
-    DurabilityPolicy,
-    QoSProfile,
-    ReliabilityPolicy,
-)
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from proemlc_ros.classifier.validation import validate_message
 from proemlc_ros.conversions import (
@@ -36,12 +32,13 @@ from proemlc_ros.msg import (
     ModelEvent,
     Prediction,
 )
+from proemlc_ros.msg import SourceState as SourceStateMessage
 from proemlc_ros.nodes.logs import ThrottledLog, warnings_of
 from proemlc_ros.nodes.operator.camera import Camera
 from proemlc_ros.nodes.operator.services import ClassifierClient
 from proemlc_ros.nodes.parameters import Declared, ParameterTable
 from proemlc_ros.operator.actions import Actions
-from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health
+from proemlc_ros.operator.classifier_view import ChainPart, ClassifierView, Health, SourceState
 from proemlc_ros.operator.recent import CameraPicture
 from proemlc_ros.records import StampedPrediction, StampedVector
 
@@ -102,6 +99,8 @@ class OperatorNode(Node):
         self.create_subscription(
             DiagnosticArray, '/diagnostics',
             self.tolerant(self._on_diagnostics, 'diagnostics'), 10)
+        self.create_subscription(SourceStateMessage, 'source/state',
+                                 self.tolerant(self._on_source, 'source/state'), LATCHED)
         # As resolved, so that remapping and namespaces are included.
         return str(labels.topic_name).rpartition('/')[0]
 
@@ -175,6 +174,11 @@ class OperatorNode(Node):
             if status.hardware_id == self.classifier:
                 self.post(self.view.on_health, _health_of(status), _loss_of(status),
                           time.monotonic())
+
+    def _on_source(self, message: SourceStateMessage) -> None:
+        self.post(self.view.on_source, SourceState(
+            message.kind, message.name, message.position, message.count, message.playing,
+            tuple(message.things), tuple(message.shown), self.get_clock().now().nanoseconds))
 
     def _check_services(self) -> None:
         self.post(setattr, self.view, 'reachable', self.actions.ready)

@@ -35,6 +35,7 @@ HELP = (
     's  save    l  load    R  rename    d  remove   PgUp PgDn  more labels',
     'g  gallery: relabel, delete    H  history: undo, redo    M  merge labels',
     'Esc  drop the marks, back to live              q  quit',
+    'left, right  one picture back or on, in a folder, video or bag',
 )
 
 
@@ -119,6 +120,7 @@ class Console:
             'g': lambda: self.taught.show('samples'), 'G': lambda: self.taught.show('samples'),
             'H': lambda: self.taught.show('history'),
             'KEY_NPAGE': self.labels.next, 'KEY_PPAGE': self.labels.previous,
+            'KEY_RIGHT': lambda: self._step('step'), 'KEY_LEFT': lambda: self._step('back'),
             'KEY_DOWN': self.labels.next, 'KEY_UP': self.labels.previous,
         }
         if self.answering is not None and self._answer_one(key):
@@ -176,6 +178,11 @@ class Console:
 
     def _toggle_rest(self) -> None:
         self.draft.rest_absent = not self.draft.rest_absent
+
+    def _step(self, command: str) -> None:
+        """Show the next picture of a folder, video or bag, or the one before."""
+        if self.view.source is not None and self.view.source.count:
+            self.commands.run('turning', self.actions.control_source(command, 0, ()))
 
     def _help(self) -> None:
         self.helping = True

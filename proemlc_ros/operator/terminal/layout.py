@@ -101,7 +101,12 @@ class Layout:
         draft = console.draft
         novelty = f'   {_novelty_word(shown.novelty)}'
         if draft.frozen is None:
-            return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty)]
+            source = console.view.source
+            where = '' if source is None or not source.count else (
+                f'   {source.position + 1} of {source.count}'
+                f'{"" if source.playing else ", paused"}  {printable(source.name)}')
+            return [('good', ' LIVE'), ('plain', f'   {clock(shown.stamp)}'), ('dim', novelty),
+                    ('plain', where)]
         rest = 'absent' if draft.complete else 'unknown'
         word = ' ASKED' if console.answering else ' HELD'
         missing = '' if draft.has_vector else '   no features yet'

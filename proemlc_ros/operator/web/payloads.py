@@ -93,7 +93,9 @@ def sample_content(sample: TaughtSample) -> dict[str, Any]:
 
 def region_content(prediction: StampedPrediction) -> dict[str, Any]:
     """Return the answer about a box for JSON; its numbers as they are, since they name it."""
+    where = prediction.position
     return {'region': prediction.region._asdict(), 'predicted': list(prediction.predicted),
+            'metres': None if where is None else round(math.hypot(*where), 2),
             'novelty': round(float(prediction.novelty), 3), 'unknown': prediction.unknown,
             'probabilities': _rounded(prediction.probabilities),
             'scores': _rounded(prediction.scores)}

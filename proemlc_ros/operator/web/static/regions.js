@@ -1,7 +1,7 @@
 // Copyright 2026 The proemlc_ros Authors. SPDX-License-Identifier: Apache-2.0
 // Boxes on the picture: those the robot looks at, and one that is drawn by mouse, touch or keys.
 
-import { $, make } from './dom.js';
+import { $, make, setText } from './dom.js';
 import { hold, onRelease, say, take } from './draft.js';
 import { addKey } from './keys.js';
 import { ask } from './link.js';
@@ -22,6 +22,8 @@ const regionOf = () => ({
   id: '', center_x: (box.left + box.right) / 2, center_y: (box.top + box.bottom) / 2,
   size_x: box.right - box.left, size_y: box.bottom - box.top,
 });
+// How far away it is, where a depth camera measures that.
+const far = ({ metres }) => (Number.isFinite(metres) ? ` · ${metres.toFixed(metres < 10 ? 2 : 1)} m` : '');
 const words = (one) => one.predicted.join(', ') || (one.unknown ? 'I don’t know' : 'none of the labels');
 
 // --- what the robot looks at -----------------------------------------------------------------
@@ -33,13 +35,13 @@ function element(name, attributes, ...children) {
   return made;
 }
 
-function drawn({ region, predicted }, kind) {
+function drawn({ region, predicted, metres }, kind) {
   const letter = size()[1] / 22;
   const left = region.center_x - region.size_x / 2;
   const top = region.center_y - region.size_y / 2;
   return element('g', { class: kind },
     element('rect', { x: left, y: top, width: region.size_x, height: region.size_y }),
-    element('text', { x: left, y: Math.max(top - letter / 4, letter), 'font-size': letter }, predicted.join(', ')));
+    element('text', { x: left, y: Math.max(top - letter / 4, letter), 'font-size': letter }, predicted.join(', ') + far({ metres })));
 }
 
 function drawBoxes() {
@@ -61,15 +63,13 @@ function drawBoxes() {
 // The same as buttons: for keys and screen readers, and to teach one of them.
 function listBoxes(prediction) {
   const listed = [...prediction?.regions ?? []].sort((one, other) => other.predicted.length - one.predicted.length).slice(0, MOST_LISTED);
-  const text = listed.map((one) => words(one)).join('\n');
   const list = $('box-list');
   list.hidden = !listed.length;
-  if (list.dataset.text !== text) {
-    list.dataset.text = text;
-    list.replaceChildren(...listed.map((one, place) => make('button', {
-      type: 'button', class: 'chip', onclick: () => choose(place),
-    }, `Box ${place + 1}: ${words(one)}`)));
+  // A button that somebody is about to press stays where it is.
+  if (list.children.length !== listed.length) {
+    list.replaceChildren(...listed.map((_, place) => make('button', { type: 'button', class: 'chip', onclick: () => choose(place) })));
   }
+  listed.forEach((one, place) => setText(list.children[place], `Box ${place + 1}: ${words(one)}${far(one)}`));
   Object.assign(list, { regions: listed, prediction });
 }
 
@@ -82,7 +82,7 @@ function choose(place) {
 // What is taught next is about this box.
 function takeBox(prediction, one) {
   const bitmap = state.held ? state.held.bitmap : state.bitmap;
-  const held = { ...prediction, regions: [], region: one.region, predicted: one.predicted, novelty: one.novelty, unknown: one.unknown, scores: one.scores, probabilities: one.probabilities };
+  const held = { ...prediction, regions: [], region: one.region, metres: one.metres, predicted: one.predicted, novelty: one.novelty, unknown: one.unknown, scores: one.scores, probabilities: one.probabilities };
   if (state.held) state.held.bitmap = null; // It is still shown.
   take({ stamp: prediction.stamp, prediction: held, bitmap, query: null });
   say(`Box held, seen as ${words(one)}. Press a label or its number, N for a new name.`);
