@@ -29,16 +29,18 @@ from proemlc_ros.records import Annotation
 
 DATA = Path(os.environ.get('PROEMLC_DATA', '../shared')) / 'datasets'
 CHANGED, BAR = 500, 1.0
-ASK = """async (labels) => {
+ASK = """async (limit) => {
   const { ask } = await import('./link.js');
-  const { samples } = await ask('samples', { label: '', order: 'oldest', offset: 0, limit: %d });
-  return ask('change_samples', { samples: samples.map((one) => one.number), labels, remove: false });
-}""" % CHANGED
+  const { samples } = await ask('samples', { label: '', order: 'oldest', offset: 0, limit });
+  return ask('change_samples', {
+    samples: samples.map((one) => one.number), labels: ['bulk'], remove: false });
+}"""
 # Every text that the page says of the work.
 LISTEN = """() => {
   window.told = [];
-  new MutationObserver(() => window.told.push(document.getElementById('message').textContent))
-    .observe(document.getElementById('message'), { childList: true, characterData: true, subtree: true });
+  const message = document.getElementById('message');
+  new MutationObserver(() => window.told.push(message.textContent))
+    .observe(message, { childList: true, characterData: true, subtree: true });
 }"""
 
 
@@ -53,7 +55,8 @@ def relabel() -> None:
                 [sys.executable, '-m', 'proemlc_ros.nodes.dashboard_node', '--ros-args',
                  '-p', 'port:=0'], stdout=log, stderr=log)
             nodes.running.append(dashboard)
-            while not (found := re.search(r'Dashboard: (http\S+)', Path(log.name).read_text())):
+            while not (found := re.search(r'Dashboard: (http\S+)',
+                                          Path(log.name).read_text(encoding='utf-8'))):
                 time.sleep(0.1)
         page = Page(browser, found[1])
         page.expect('#connection', '^connected')
@@ -61,15 +64,15 @@ def relabel() -> None:
         page.page.evaluate(LISTEN)
         processes = {'classifier': classifier.pid, 'dashboard': dashboard.pid}
         for step, act, told in (
-                ('relabelled', lambda: page.page.evaluate(ASK, ['bulk']), ''),
+                ('relabelled', lambda: page.page.evaluate(ASK, CHANGED), ''),
                 ('undone', lambda: page.page.keyboard.press('u'), 'took back: relabelled'),
                 ('redone', lambda: page.page.click('#history-redo'), 'made again: relabelled')):
             page.expect('#undo-next', 'relabelled' if step == 'undone' else 'taught')
             before = {name: processor_seconds(pid) for name, pid in processes.items()}
             began = time.perf_counter()
-            print(act(), page.page.evaluate("async () => { const { ask } = await import('./link.js'); const a = await ask('history', {mine:false,offset:0,limit:3}); return [a.total, a.steps, a.undo.length, a.message] }"))
+            act()
             if told:
-                from playwright.sync_api import expect as e; e(page.page.locator('#message')).to_have_text(re.compile(told), timeout=20000)
+                page.expect('#message', told)
             seconds = time.perf_counter() - began
             used = ', '.join(f'{name} {processor_seconds(pid) - before[name]:.2f} s'
                              for name, pid in processes.items())

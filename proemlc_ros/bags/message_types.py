@@ -18,12 +18,7 @@ import numpy as np
 from rosbags.interfaces import Connection, MessageDefinition, MessageDefinitionFormat
 from rosbags.interfaces.typing import Typesdict
 from rosbags.serde import SerdeError
-from rosbags.typesys import (
-    Stores,
-    get_types_from_idl,
-    get_types_from_msg,
-    get_typestore,
-)
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from proemlc_ros.journal.metadata import message_folder

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 
 from proemlc_ros.conversions import IMAGE_TYPES
 from proemlc_ros.errors import BadSensorDataError, BagError, DataSetError
-from proemlc_ros.features.sensor_arrays import (
-    check_pixel_count,
-    jpeg_of,
-    sample_of,
-    scaled_down,
-)
+from proemlc_ros.features.sensor_arrays import check_pixel_count, jpeg_of, sample_of, scaled_down
 from proemlc_ros.files import natural_key
 from proemlc_ros.journal.metadata import BagTopic
 

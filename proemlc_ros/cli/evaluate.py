@@ -41,11 +41,7 @@ from proemlc_ros.evaluation.report import (
     write_csv,
     write_json,
 )
-from proemlc_ros.evaluation.taught_samples import (
-    common_settings,
-    open_journal,
-    pictures_by_time,
-)
+from proemlc_ros.evaluation.taught_samples import common_settings, open_journal, pictures_by_time
 from proemlc_ros.evaluation.training import CollectedSamples
 
 # Not 1 (an error) and not 2 (wrong arguments): the evaluation ran, and a limit was not met.

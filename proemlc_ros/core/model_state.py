@@ -19,12 +19,7 @@ from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
 from proemlc_ros.core.rows import Rows
 from proemlc_ros.core.warmup import KeptRows, WarmUp, grow, learnt_again
-from proemlc_ros.errors import (
-    InitialBlockError,
-    NeverLearntError,
-    NotReadyError,
-    ProEMLCError,
-)
+from proemlc_ros.errors import InitialBlockError, NeverLearntError, NotReadyError, ProEMLCError
 
 # Factors that prequential losses choose among: samples count all alike, the last 500, or 100.
 _FACTORS = 1.0, 0.998, 0.99

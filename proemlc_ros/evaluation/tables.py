@@ -18,13 +18,7 @@ from scipy import sparse
 from proemlc_ros.core.labels import indicators
 from proemlc_ros.core.metrics import Indicators
 from proemlc_ros.errors import DataSetError, IntroductionError
-from proemlc_ros.label_text import (
-    CELL_SEPARATORS,
-    csv_rows,
-    is_yes,
-    near_duplicates,
-    split_labels,
-)
+from proemlc_ros.label_text import CELL_SEPARATORS, csv_rows, is_yes, near_duplicates, split_labels
 
 _LISTED = 'labels'
 _PREFIX = 'label:'

@@ -45,13 +45,7 @@ from proemlc_ros.conversions import (
     vector_of,
     vision_message,
 )
-from proemlc_ros.errors import (
-    BadSensorDataError,
-    NotActiveError,
-    ProEMLCError,
-    cause_of,
-    text_of,
-)
+from proemlc_ros.errors import BadSensorDataError, NotActiveError, ProEMLCError, cause_of, text_of
 from proemlc_ros.foreign_text import printable_line, shown
 from proemlc_ros.msg import (
     FeatureVector,

@@ -12,14 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from proemlc_ros.operator.recent import RecentVectors
-from proemlc_ros.records import (
-    WHOLE,
-    Annotation,
-    Region,
-    StampedPrediction,
-    StampedVector,
-    Vector,
-)
+from proemlc_ros.records import WHOLE, Annotation, Region, StampedPrediction, StampedVector, Vector
 
 # Vectors of one burst that a new one is compared with, the last ones.
 _COMPARED = 50

@@ -25,7 +25,7 @@ from proemlc_ros.nodes.classifier_services import DeferredResponse, _allow_defer
 from proemlc_ros.nodes.operator import services as operator_services
 from proemlc_ros.nodes.operator.services import ClassifierClient
 from proemlc_ros.operator.actions import Actions
-from proemlc_ros.operator.classifier_view import Connection
+from proemlc_ros.operator.classifier_view import Connection, Health
 from proemlc_ros.records import WHOLE, Annotation, Region
 
 
@@ -74,7 +74,7 @@ class View(SimpleNamespace):
 
 @pytest.fixture
 def services(node):
-    view = View(learnt=[])
+    view = View(learnt=[], health=Health())
     view.on_learnt = lambda annotation, published: view.learnt.append(annotation)
     client = ClassifierClient(node, '/proemlc', view)
     services = Actions(client, view)
@@ -109,6 +109,13 @@ def test_an_annotation_is_sent_twice_at_most(node, services, monkeypatch):
         annotate(services)
     wait_for(lambda: len(classifier.requests) >= 2)
     assert len(classifier.requests) == 2 and services.view.learnt == []
+
+
+def test_work_that_is_under_way_is_waited_for(node, services, monkeypatch):
+    monkeypatch.setattr(operator_services, 'TIMEOUT', 0.0)
+    SilentClassifier(node, services.view, first_answer=1)
+    services.view.health = Health(values=(('Background work', 'changing 500 samples: 9 done'),))
+    assert annotate(services).done
 
 
 def test_each_annotation_has_an_id_of_its_own(node, services):

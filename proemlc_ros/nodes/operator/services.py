@@ -27,6 +27,8 @@ TIMEOUT = 30.0
 CHECK_PERIOD = 0.25
 # Seconds that a restart may take before an annotation without an answer is given up.
 RETURN_TIMEOUT = 10.0
+# The value among the diagnostics that tells of long work.
+WORK_KEY = 'Background work'
 OPERATORS_SERVICES = ('annotate', 'undo', 'rename_label', 'predict', 'list_samples', 'get_sample',
                       'list_history', 'list_models', 'change_sample', 'undo_change',
                       'redo_change')
@@ -78,7 +80,7 @@ class ClassifierClient:
             raise ClassifierUnavailableError(
                 f'the classifier {client.srv_name.rpartition("/")[0]} does not answer; nothing '
                 'was sent')
-        return await _wait_for_answer(client, fields, self._alive)
+        return await _wait_for_answer(client, fields, self._alive, self._works)
 
     async def comes_back(self) -> bool:
         """Wait for a classifier that went away, and tell whether it is there again."""
@@ -88,7 +90,7 @@ class ClassifierClient:
         """Call the source of the pictures, which answers also without a classifier."""
         if not self._source.service_is_ready():
             raise ClassifierUnavailableError('the source of the pictures does not answer')
-        return await _wait_for_answer(self._source, fields, lambda: True)
+        return await _wait_for_answer(self._source, fields, lambda: True, lambda: False)
 
     def enable_drawing(self, topic: str) -> None:
         """Let boxes be drawn; the feature node keeps pictures from then on."""
@@ -129,6 +131,10 @@ class ClassifierClient:
         """Whether the classifier has given a sign of life lately."""
         return self._view.connection(time.monotonic()) is Connection.LIVE
 
+    def _works(self) -> bool:
+        """Whether the classifier says that it is at long work, and how far it is."""
+        return dict(self._view.health.values).get(WORK_KEY, 'none') != 'none'
+
 
 async def _comes_true(condition: Callable[[], bool]) -> bool:
     """Wait for a node that went away or has yet to come, and tell whether it is there."""
@@ -141,8 +147,8 @@ async def _comes_true(condition: Callable[[], bool]) -> bool:
 
 
 async def _wait_for_answer(client: Client, fields: dict[str, Any],
-                           alive: Callable[[], bool]) -> Any:
-    """Send a request, and wait for its answer as long as the node is alive.
+                           alive: Callable[[], bool], works: Callable[[], bool]) -> Any:
+    """Send a request, and wait for the answer while the node is alive, and while it works.
 
     Raises:
         NoAnswerError: no answer came.
@@ -157,13 +163,13 @@ async def _wait_for_answer(client: Client, fields: dict[str, Any],
 
     future.add_done_callback(hand_over)
     deadline = time.monotonic() + TIMEOUT
-    while time.monotonic() < deadline and alive():
+    while alive() and (time.monotonic() < deadline or works()):
         await asyncio.wait([answer], timeout=CHECK_PERIOD)
         if answer.done():
             return answer.result()
     client.remove_pending_request(future)
     raise NoAnswerError(
-        f'the node {client.srv_name.rpartition("/")[0]} went away before it answered; '
+        f'the node {client.srv_name.rpartition("/")[0]} went away, or gave no answer; '
         'the number of samples shows whether it was done')
 
 

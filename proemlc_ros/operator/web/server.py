@@ -22,12 +22,7 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from proemlc_ros.classifier.validation import RateLimit, model_file_name
-from proemlc_ros.errors import (
-    NoAnswerError,
-    OperatorRequestError,
-    ProEMLCError,
-    RateExceededError,
-)
+from proemlc_ros.errors import NoAnswerError, OperatorRequestError, ProEMLCError, RateExceededError
 from proemlc_ros.operator.actions import ActionResult, Actions
 from proemlc_ros.operator.classifier_view import ClassifierView, Connection, ViewPart
 from proemlc_ros.operator.draft import NEAR_COPY
