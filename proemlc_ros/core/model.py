@@ -41,6 +41,7 @@ from proemlc_ros.core.prediction import (
     probabilities_of,
 )
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
+from proemlc_ros.core.sample_filter import labelled_checksums
 from proemlc_ros.core.storage import container
 from proemlc_ros.core.storage.container import check_signature, sign
 from proemlc_ros.core.storage.state import dump, restore
@@ -323,6 +324,19 @@ class ProEMLC:
         with self._changing, self._lock:
             samples = self._check(X, labels, absent, complete)
             self._change(lambda state: state.unlearn(*samples, tolerance))
+
+    def count_learnt(self, X: object, labels: object, absent: object = None,
+                     complete: object = True) -> int:
+        """Return how many of the samples were learnt, as they are and with these labels.
+
+        By the filter of learnt samples: others count by chance, see SampleFilter.
+        """
+        with self._lock:
+            rows, annotations = self._check(X, labels, absent, complete)
+            learner = self._state.learner
+            return 0 if learner is None else sum(
+                checksum in learner.sample_filter
+                for checksum in labelled_checksums(learner, rows, annotations))
 
     def calibrate(self, X: object, labels: object, absent: object = None,
                   complete: object = True) -> None:

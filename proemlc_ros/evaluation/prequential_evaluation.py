@@ -31,6 +31,8 @@ from proemlc_ros.records import EventKind, StampedVector
 _TIMED, _TIMED_UNTIL = 20, 5000
 # Mistakes that a result keeps.
 _MISTAKES = 24
+# Samples up to which a model knows its own again: of others it takes less than 0.5 % for these.
+_RECOGNISED = 20_000
 
 
 class PrequentialEvaluation:
@@ -70,6 +72,9 @@ class PrequentialEvaluation:
         self._next_timing = 0
         self._taken = 0
         self._learnt = frozenset(learnt)
+        # What tells the samples of a model without a journal; of large ones it is not certain.
+        self._before = (model.copy() if not learnt and 0 < model.samples <= _RECOGNISED
+                        else None)
         self._learnt_before = 0
         self._mistakes: list[tuple[float, int, Mistake]] = []
         self.metrics = PrequentialMetrics()
@@ -122,7 +127,11 @@ class PrequentialEvaluation:
             metrics.curve.points(), {'p50': p50, 'p95': p95} if metrics.samples else {},
             dict(self.rejects), notes + self._stamp_notes(),
             [mistake for _, _, mistake in sorted(self._mistakes, reverse=True)],
-            self._learnt_before)
+            self._learnt_before if self._learnt_before > self._chance() else 0)
+
+    def _chance(self) -> float:
+        """Return how many samples the model may seem to have learnt though it has not."""
+        return 0 if self._before is None else max(1, self.metrics.samples / 20)
 
     def _test_then_train(self, block: AnnotationBlock) -> None:
         try:
@@ -148,6 +157,9 @@ class PrequentialEvaluation:
         self._add_mistakes(block, predicted, probabilities)
         if self._learnt:
             self._learnt_before += sum(digest_of(row) in self._learnt for row in block.rows)
+        elif self._before is not None:
+            self._learnt_before += self._before.count_learnt(
+                block.rows, **block.learner_arguments())
         self._taken += len(block)
         if before >= self._next_timing:
             self._time_predictions(block.rows)

@@ -263,3 +263,9 @@ def test_a_test_on_the_training_set_is_said_in_red(taught, folder, tmp_path, cap
     assert main(['evaluate', str(taught), '--model', str(taught / 'model' / 'mine.npz'),
                  '--frozen']) == 0
     assert 'Tested on what it was trained with' in capsys.readouterr().out
+    # Without the journal beside it a model knows its samples again by itself.
+    (taught / 'model' / 'mine.npz').rename(tmp_path / 'alone.npz')
+    model = ['--model', str(tmp_path / 'alone.npz')]
+    for learning in ([], ['--frozen']):
+        assert main(['evaluate', str(taught), *model, *learning]) == 0
+        assert 'the model had learnt 24 of the 24' in capsys.readouterr().out
