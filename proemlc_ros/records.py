@@ -213,8 +213,7 @@ class Annotation(NamedTuple):
     def changed_by(self, event: Event) -> Annotation:
         """Return the same annotation relabelled, or after a label was renamed, removed, merged."""
         if event.kind is EventKind.RELABEL:
-            return self._replace(labels=event.labels, absent=event.absent,
-                                 complete=event.complete)
+            return self._replace(labels=event.labels, absent=event.absent, complete=event.complete)
         merges = event.kind is EventKind.MERGE_LABELS
         if event.label not in self.labels and event.label not in self.absent and not (
                 merges and event.new_label in self.absent):

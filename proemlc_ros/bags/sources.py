@@ -206,8 +206,7 @@ def find_sources(bag: BagReader, selection: TopicSelection | None = None) -> Sou
         sources.add(topic, lambda message, _: [conversions.annotation_of(message)],
                     read_annotation if bag.has_our(topic.type) else None)
     for topic in _of_one_node(bag.of_type(conversions.EVENT_TYPE), annotations):
-        sources.add(topic, partial(_events, bag),
-                    read_event if bag.has_our(topic.type) else None)
+        sources.add(topic, partial(_events, bag), read_event if bag.has_our(topic.type) else None)
     # Vectors without a header have other stamps in a bag than they had for the node.
     sources.look_ahead(bag, features is None or features.type == conversions.FEATURES_TYPE)
     if selection.sensors is not None:

@@ -38,8 +38,7 @@ from proemlc_ros.files import natural_key
 # The library that rosbags uses: that of Python itself, or a backport; None: an older rosbags.
 zstd: Any = None
 with suppress(ImportError):
-    zstd = import_module(
-        'compression.zstd' if sys.version_info >= (3, 14) else 'backports.zstd')
+    zstd = import_module('compression.zstd' if sys.version_info >= (3, 14) else 'backports.zstd')
 
 MEGABYTE = 1 << 20
 _TOO_OLD = 'this rosbags brings no zstd of its own for packed bags: pip install -U rosbags'

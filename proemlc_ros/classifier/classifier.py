@@ -243,8 +243,7 @@ class Classifier:
         def prepare(progress: str) -> Future[ModelChange]:
             work.report(progress)
             done = count(1)
-            finish = durable.aside(
-                plan, lambda: work.report(f'{progress}: {next(done)} done'))
+            finish = durable.aside(plan, lambda: work.report(f'{progress}: {next(done)} done'))
             return self.learning.call(lambda: made(finish()))
         return self.learning.call(attempt)
 

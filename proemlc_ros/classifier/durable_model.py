@@ -203,8 +203,7 @@ class DurableModel:
         """
         def plan(table: SampleTable) -> list[Event]:
             number = next(reversed(table.samples), 0)
-            recent = (step.number for step in reversed(table.steps.values())
-                      if step.kind is None)
+            recent = (step.number for step in reversed(table.steps.values()) if step.kind is None)
             if not number or number not in islice(recent, self.model.undo_depth):
                 raise UndoError('no annotation is left that can be undone')
             return [Event(EventKind.UNDO, self.clock(), sample=number)]

@@ -143,8 +143,7 @@ def renew(task: RenewalTask, read: _ReadEntries,
     plan = plan_for(rows, [accepted_labels(said) for said in annotations], running.options,
                     task.most, has_common_scale(task.extractor))
     before = left_out_point(plan, running)
-    better = is_better(plan.point, before, len(annotations), plan.per_label,
-                       task.for_labels)
+    better = is_better(plan.point, before, len(annotations), plan.per_label, task.for_labels)
     if better:
         renewed = begin_renewal(plan, running.labels)
         for block in samples.blocks():

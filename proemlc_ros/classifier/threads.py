@@ -155,8 +155,7 @@ class LearningThread:
 def _resolve(future: Future[Any] | None, result: Any) -> None:
     """Give a result or error to whoever waits; that of another future when it has one."""
     if isinstance(result, Future):
-        result.add_done_callback(
-            lambda done: _resolve(future, done.exception() or done.result()))
+        result.add_done_callback(lambda done: _resolve(future, done.exception() or done.result()))
     elif future is not None and isinstance(result, BaseException):
         future.set_exception(result)
     elif future is not None:

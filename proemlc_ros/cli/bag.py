@@ -208,8 +208,7 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--json', action='store_true',
                         help='print a line of JSON for each path: kind, samples, labels')
     damaged = parser.add_mutually_exclusive_group()
-    damaged.add_argument('--strict', action='store_true',
-                         help='fail on a damaged bag')
+    damaged.add_argument('--strict', action='store_true', help='fail on a damaged bag')
     damaged.add_argument('--best-effort', action='store_true',
                          help='show the intact part of a damaged bag (default)')
 
@@ -347,8 +346,7 @@ def _show_history(history: _LabelHistory) -> None:
             [[label, (history.first[label] - history.start) / 1e9, sum(bins),
               f'|{sparkline(bins)}|'] for label, bins in history.bins.items()]))
     if history.events:
-        show('events: ' + ', '.join(
-            f'{count} {kind}' for kind, count in history.events.items()))
+        show('events: ' + ', '.join(f'{count} {kind}' for kind, count in history.events.items()))
 
 
 def _event_name(kind: Any) -> str:

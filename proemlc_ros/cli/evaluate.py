@@ -109,8 +109,7 @@ def _run_evaluate(args: argparse.Namespace) -> int:
             if args.predictions and number == 0:
                 write = stack.enter_context(PredictionFile(args.predictions)).write
             learning = not args.frozen and not args.train
-            evaluation = PrequentialEvaluation(model, learning, bags.rules, write, factory,
-                                               learnt)
+            evaluation = PrequentialEvaluation(model, learning, bags.rules, write, factory, learnt)
             results.append(evaluate_bags(bags, evaluation, name, bar.advance))
     _show(results)
     _write(args, results)

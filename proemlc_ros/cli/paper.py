@@ -115,8 +115,7 @@ def _plan(args: argparse.Namespace) -> ExperimentPlan:
     if args.folds < 2:
         raise ParameterError(f'--folds is {args.folds}; at least 2 are needed')
     if args.files:
-        sources = tuple(own_source(path, args.labels, tuple(args.pattern))
-                        for path in args.files)
+        sources = tuple(own_source(path, args.labels, tuple(args.pattern)) for path in args.files)
     else:
         sources = _paper_sources(args)
     methods = _methods(args.methods, args.quick)

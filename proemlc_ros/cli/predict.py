@@ -111,8 +111,7 @@ def _predictions(args: argparse.Namespace, predictor: Predictor,
     bar = stack.enter_context(ProgressBar(
         args.count or -(-source.count // args.every), 'pictures',
         None if args.output else False))
-    return bar.over(predictor.pictures(
-        pictures_of_source(source, args.every, args.count or 0)))
+    return bar.over(predictor.pictures(pictures_of_source(source, args.every, args.count or 0)))
 
 
 def _is_bag(path: Path) -> bool:

@@ -293,5 +293,4 @@ def _check_same_extractor(merged: ProEMLC, other: ProEMLC, path: Path) -> None:
     merged.extra['extractor'] = ours or theirs
 
 
-COMMANDS = {'train': _add_train, 'select': _add_select,
-            'merge': _add_merge}
+COMMANDS = {'train': _add_train, 'select': _add_select, 'merge': _add_merge}

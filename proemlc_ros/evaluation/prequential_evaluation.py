@@ -73,8 +73,7 @@ class PrequentialEvaluation:
         self._taken = 0
         self._learnt = frozenset(learnt)
         # What tells the samples of a model without a journal; of large ones it is not certain.
-        self._before = (model.copy() if not learnt and 0 < model.samples <= _RECOGNISED
-                        else None)
+        self._before = (model.copy() if not learnt and 0 < model.samples <= _RECOGNISED else None)
         self._learnt_before = 0
         self._mistakes: list[tuple[float, int, Mistake]] = []
         self.metrics = PrequentialMetrics()

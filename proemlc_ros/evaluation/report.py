@@ -222,8 +222,7 @@ class Page:
 
     def figure(self, svg: str, caption: str = '') -> None:
         """Add a chart, as the chart functions return it."""
-        self._parts.append(
-            f'<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>')
+        self._parts.append(f'<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>')
 
     def images(self, images: Sequence[tuple[bytes, str]]) -> None:
         """Add a row of PNG or JPEG images, each with its caption."""

@@ -36,8 +36,7 @@ class ExportedModel:
 
     def __init__(self, path: Path) -> None:
         import onnxruntime
-        self._session = onnxruntime.InferenceSession(
-            str(path), providers=['CPUExecutionProvider'])
+        self._session = onnxruntime.InferenceSession(str(path), providers=['CPUExecutionProvider'])
         stated = self._session.get_modelmeta().custom_metadata_map
         self.labels = json.loads(stated['labels'])
         self._decision = json.loads(stated['deciding'])

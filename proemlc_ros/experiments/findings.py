@@ -76,8 +76,7 @@ def _bars(summaries: Sequence[Summary]) -> str:
         if one.data not in BARS:
             continue
         loss, f1 = BARS[one.data]
-        met = one.means['f1_example'] >= f1 and (
-            loss is None or one.means['hamming_loss'] <= loss)
+        met = one.means['f1_example'] >= f1 and (loss is None or one.means['hamming_loss'] <= loss)
         bar = f'F1 {f1:g}' if loss is None else f'Hamming loss {loss:g}, F1 {f1:g}'
         lines.append(f'- {one.data} {one.pattern}, {one.variant}: bar {bar}; '
                      f'{one.means["hamming_loss"]:.4f}, {one.means["f1_example"]:.4f}: '

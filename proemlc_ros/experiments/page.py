@@ -210,8 +210,7 @@ def _failed(results: ExperimentRecords) -> str:
 
 def environment() -> dict[str, str]:
     """Return date, versions and machine."""
-    found = {'date': today(),
-             'Python': platform.python_version()}
+    found = {'date': today(), 'Python': platform.python_version()}
     for name in _LIBRARIES:
         try:
             found[name] = metadata.version(name)
@@ -239,7 +238,6 @@ def _processor() -> str:
 
 
 def _write_folds(records: Sequence[Record], path: Path) -> None:
-    names = list(dict.fromkeys(name for record in records for name in record
-                               if name not in _LONG))
+    names = list(dict.fromkeys(name for record in records for name in record if name not in _LONG))
     path.write_text(csv_text([names, *(
         [record.get(name, '') for name in names] for record in records)]), encoding='utf-8')

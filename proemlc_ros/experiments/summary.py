@@ -99,8 +99,7 @@ def summarise(records: Iterable[Record], run: str = '') -> list[Summary]:
         groups.setdefault(key, []).append(record)
     summaries = []
     for key, members in groups.items():
-        values = {name: np.array([_value(member, name) for member in members])
-                  for name in METRICS}
+        values = {name: np.array([_value(member, name) for member in members]) for name in METRICS}
         summaries.append(Summary(
             *key, tuple(sorted(member['fold'] for member in members)),
             {name: float(value.mean()) for name, value in values.items()},

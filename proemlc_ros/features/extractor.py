@@ -129,8 +129,7 @@ def checked_vector(extractor: Extractor, work: Callable[[Any], Vector], sample: 
     """
     vector: Vector = guarded(extractor, work, sample)
     if not np.isfinite(vector).all():
-        raise BadSensorDataError(
-            'not_finite', f'{extractor.name} gave values that are not finite')
+        raise BadSensorDataError('not_finite', f'{extractor.name} gave values that are not finite')
     return vector
 
 

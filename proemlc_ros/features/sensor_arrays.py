@@ -213,8 +213,7 @@ def byte_rows(
             f'truncated_{sensor}', f'the {sensor} has {len(stored)} bytes of data; {rows} rows of '
             f'{row_bytes} bytes, {step} apart, need {needed}')
     # Reshaping would need the padding of the last row, which may be missing.
-    return np.lib.stride_tricks.as_strided(
-        stored, (rows, row_bytes), (step, 1), writeable=False)
+    return np.lib.stride_tricks.as_strided(stored, (rows, row_bytes), (step, 1), writeable=False)
 
 
 def _laser_beams(message: Any) -> LaserBeams:

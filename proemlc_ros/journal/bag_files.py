@@ -205,8 +205,7 @@ class BagFiles:
         for peek in peeks:
             if peek.is_journal is False and not peek.is_in(expected):
                 self._note(f'{peek.path.name} is not a journal file; it is left alone')
-        return [peek for peek in peeks
-                if peek.is_journal is not False or peek.is_in(expected)]
+        return [peek for peek in peeks if peek.is_journal is not False or peek.is_in(expected)]
 
     def _is_foreign(self, peek: _Peek, expected: Expected) -> bool:
         """Tell whether a file that is not listed beside others that are is of another journal."""

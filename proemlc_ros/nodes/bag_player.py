@@ -118,8 +118,7 @@ class TeachingPlayer:
 
     def _annotate(self, annotation: Annotation) -> int:
         """Return the number of the entry; so do the others; 0 where there is none."""
-        vector = (self._vectors.find(annotation.stamp) if annotation.stamp
-                  else self._newest)
+        vector = (self._vectors.find(annotation.stamp) if annotation.stamp else self._newest)
         if annotation.features is None and vector is not None:
             annotation = annotation.about(vector)
         self._annotations += 1

@@ -256,8 +256,7 @@ class ClassifierServices:
                 request.annotator if request.mine else None, request.offset,
                 min(request.limit or _STEPS, _MOST))
             response.total = page.total
-            response.steps = [_history_message(step, undone)
-                              for step, undone in page.steps]
+            response.steps = [_history_message(step, undone) for step, undone in page.steps]
             response.next_undo = [_history_message(step, False) for step in page.next_undo]
             response.next_redo = [_history_message(step, True) for step in page.next_redo]
         return self._read(act, response)
@@ -294,16 +293,14 @@ class ClassifierServices:
             request.label, request.new_label, request.annotator))
 
     def _remove(self, request: Any, response: Any) -> DeferredResponse:
-        return self._respond(response, self._classifier.remove(
-            request.label, request.annotator))
+        return self._respond(response, self._classifier.remove(request.label, request.annotator))
 
     def _save(self, request: Any, response: Any) -> DeferredResponse:
         return self._respond(response, self._classifier.save(
             request.file_name, bool(request.keep_existing)))
 
     def _load(self, request: Any, response: Any) -> DeferredResponse:
-        return self._respond(response, self._classifier.load(
-            request.file_name, request.annotator))
+        return self._respond(response, self._classifier.load(request.file_name, request.annotator))
 
     def _cancel(self, request: Any, response: Any) -> Any:
         text = self._classifier.cancel()

@@ -181,8 +181,7 @@ class ClassifierTopics:
         except ProEMLCError as error:
             self.reject(error)
             return
-        place = (self._depth.locate(vector.stamp, vector.region) if self._depth.wanted
-                 else None)
+        place = (self._depth.locate(vector.stamp, vector.region) if self._depth.wanted else None)
         self._predictions.publish(prediction_message(
             factory, header, vector, prediction, None if place is None else place.position))
         classifier.statistics.count_prediction(time.perf_counter_ns() - started)
@@ -448,8 +447,7 @@ class _VisionOutput:
     def publish_labels(self, header: Any, state: LabelState) -> None:
         """Publish the names of the labels, and the confidence above which one is predicted."""
         if self._label_info is not None:
-            self._label_info.publish(
-                label_info_message(self._factory, header, state.names, HALF))
+            self._label_info.publish(label_info_message(self._factory, header, state.names, HALF))
 
 
 # Seconds between looks at the publishers of a topic.

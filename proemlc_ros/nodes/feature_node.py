@@ -62,8 +62,7 @@ class FeatureNode(Node):
             'features', automatically_declare_parameters_from_overrides=True, **node_options)
         parameters = declare_pipeline(self)
         self._pipeline = parameters.pipeline
-        self._diagnostics = FeatureDiagnostics(
-            self._pipeline, self.get_fully_qualified_name())
+        self._diagnostics = FeatureDiagnostics(self._pipeline, self.get_fully_qualified_name())
         self._warnings = ThrottledLog(warnings_of(self.get_logger()), parameters.warning_period)
         # Reliable, since that serves subscribers of both kinds.
         self._publisher = self.create_publisher(

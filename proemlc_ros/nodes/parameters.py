@@ -80,8 +80,7 @@ class Declared(NamedTuple):
             additional_constraints=constraints)
         if self.bounds and isinstance(self.default, float):
             least, most = map(float, self.bounds)
-            descriptor.floating_point_range = [
-                FloatingPointRange(from_value=least, to_value=most)]
+            descriptor.floating_point_range = [FloatingPointRange(from_value=least, to_value=most)]
         elif self.bounds:
             first, last = map(int, self.bounds)
             descriptor.integer_range = [IntegerRange(from_value=first, to_value=last, step=1)]

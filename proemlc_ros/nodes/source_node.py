@@ -99,8 +99,7 @@ class SourceNode(Node, RunnableNode):
             self._read()
         if self._pixels is None:
             return
-        message = Image(**as_message_fields(self._pixels),
-                        data=array('B', self._pixels.tobytes()))
+        message = Image(**as_message_fields(self._pixels), data=array('B', self._pixels.tobytes()))
         message.header.frame_id = 'camera'
         message.header.stamp = self.get_clock().now().to_msg()
         if self._table is not None and self._table.depth is not None:

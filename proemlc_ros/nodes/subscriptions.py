@@ -229,8 +229,7 @@ class MatchedSubscription:
         self._reliable = reliable
         profile = profile_of(reliable, self._depth)
         if self._own_thread:
-            self._subscription = Receiver(
-                self._node, self._kind, self._topic, self._take, profile)
+            self._subscription = Receiver(self._node, self._kind, self._topic, self._take, profile)
         else:
             self._subscription = self._node.create_subscription(
                 self._kind, self._topic, self._take, profile, event_callbacks=self._events)

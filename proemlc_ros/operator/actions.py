@@ -262,8 +262,7 @@ class Actions:
     async def models(self) -> list[FileLine]:
         """Return the files that can be loaded, the last changed first."""
         response = await self._read('list_models')
-        return [FileLine(file.name, file.size, _seconds(file.time))
-                for file in response.files]
+        return [FileLine(file.name, file.size, _seconds(file.time)) for file in response.files]
 
     # ----- calls -----
 

@@ -76,8 +76,7 @@ class LearningCurve:
         if current == self.known:
             return False
         if self.known is not None:
-            self.introductions += [
-                (samples, name) for name in names if name not in self.known]
+            self.introductions += [(samples, name) for name in names if name not in self.known]
         self.known = current
         self.introductions = [
             mark for mark in self.introductions if mark[1] in current][-self.max_points:]

@@ -72,8 +72,7 @@ def shares(query: Query) -> list[tuple[str, float]]:
     """Return the candidates and how sure the classifier is of each, 0 to 1."""
     if len(query.probabilities) == len(query.candidates):
         return list(zip(query.candidates, map(float, query.probabilities)))
-    return [(name, share_of_score(score))
-            for name, score in zip(query.candidates, query.scores)]
+    return [(name, share_of_score(score)) for name, score in zip(query.candidates, query.scores)]
 
 
 def is_settled(query: Query, now: StampedPrediction, labels: LabelState) -> bool:

@@ -63,8 +63,7 @@ class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
             else:
                 kernel = SVC(kernel=self.kernel, C=self.C,
                              gamma=self.gamma_scale * _usual_gamma(scaled))
-                self.machine_ = make_pipeline(
-                    scaler or 'passthrough', kernel.fit(scaled, wanted))
+                self.machine_ = make_pipeline(scaler or 'passthrough', kernel.fit(scaled, wanted))
         return self
 
     def _unscale(self, machine: LinearSVC, scaler: StandardScaler | None) -> None:

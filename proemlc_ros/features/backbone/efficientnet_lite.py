@@ -81,8 +81,7 @@ class _LiteBuilder:
         """Add an inverted residual block; the first one of a network expands nothing."""
         start, channels = current, self._channels
         if f'{prefix}_expand_conv.weight' in self._tensors:
-            current = self.convolution(
-                current, f'{prefix}_expand_conv', f'{prefix}_bn0', kernel=1)
+            current = self.convolution(current, f'{prefix}_expand_conv', f'{prefix}_bn0', kernel=1)
         current = self.convolution(
             current, f'{prefix}_depthwise_conv', f'{prefix}_bn1', kernel, stride, grouped=True)
         current = self.convolution(

@@ -224,8 +224,7 @@ def install(name: str, source: Path | None = None, folder: Path | None = None,
         {'licence': known.licence, 'weights': f'sha256 {known.weights_hash}'})
     parameters = {'mean': [_LITE_MEAN] * 3, 'deviation': [_LITE_DEVIATION] * 3, **FITTING,
                   'looks': FITTING['looks'][:looks]}
-    return _checked_and_written(
-        name, content, parameters, known.licence, known.origin, folder)
+    return _checked_and_written(name, content, parameters, known.licence, known.origin, folder)
 
 
 def ensure_backbone() -> Backbone:

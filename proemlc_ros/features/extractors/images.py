@@ -138,8 +138,7 @@ def resized_by_area(image: NDArray[np.float32], rows: int, columns: int) -> NDAr
     if height > rows and width >= columns:
         flat = np.ascontiguousarray(image).reshape(height, -1)
         image = (_averages(height, rows) @ flat).reshape(rows, *image.shape[1:])
-    return np.asarray(
-        cv2.resize(image, (columns, rows), interpolation=cv2.INTER_AREA), np.float32)
+    return np.asarray(cv2.resize(image, (columns, rows), interpolation=cv2.INTER_AREA), np.float32)
 
 
 @lru_cache(maxsize=64)
@@ -200,10 +199,7 @@ class ColourMoments(ImageExtractor):
             luv = _luv_of(image[rows], self.white_level)
             found += [cv2.meanStdDev(luv[:, column]) for column in columns]
         moments = np.array(found)[..., 0]  # (blocks, moment, band)
-        scaled = np.stack([
-            (moments[:, 0] - LOWEST) / SPAN,
-            moments[:, 1] ** 2 / LARGEST_VARIANCE,
-        ])
+        scaled = np.stack([(moments[:, 0] - LOWEST) / SPAN, moments[:, 1] ** 2 / LARGEST_VARIANCE])
         return scaled.transpose(2, 0, 1).astype(np.float32).ravel()
 
 

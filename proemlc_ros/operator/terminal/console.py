@@ -267,8 +267,7 @@ class Console:
             return
 
         def go_on(chosen: str) -> None:
-            self.settle_names(
-                names[1:], lambda rest: done(tuple(dict.fromkeys((chosen, *rest)))))
+            self.settle_names(names[1:], lambda rest: done(tuple(dict.fromkeys((chosen, *rest)))))
 
         similar = near_duplicates(names[0], self.view.labels.names)
         if similar:
@@ -378,8 +377,7 @@ def _ask_remove(console: Console) -> Prompt:
 
     def remove(name: str) -> None:
         if name:
-            console.commands.run(
-                'removing', console.actions.remove(console.draft.annotator, name))
+            console.commands.run('removing', console.actions.remove(console.draft.annotator, name))
 
     return Prompt('remove label (Esc: no): ', remove, console.view.labels.names)
 
