@@ -290,8 +290,8 @@ def test_what_is_most_like_a_picture_can_be_relabelled(stand, page):
 def test_the_picture_of_a_sample_that_was_deleted_on_its_way_is_no_error(stand, page):
     async def deleted(number):
         return None
+    stand.classifier.picture = deleted  # before any is shown: a browser asks once for each
     taught(stand, page, cup=5)
-    stand.classifier.picture = deleted
     page.page.keyboard.press('g')
     page.page.wait_for_function("""() => {
       const asked = [...document.querySelectorAll('#gallery img[src]')];
