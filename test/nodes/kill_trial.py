@@ -25,6 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kill_harness import DAMAGES, NodeLives
+from ros_process import DEADLINE
 
 WIDTH = 12
 PROBES = np.random.default_rng(5).normal(size=(10, WIDTH))
@@ -67,7 +68,7 @@ class KilledNode:
     def annotate_for(self, seconds: float) -> None:
         """Keep some calls in flight and note what is acknowledged."""
         client = self.node.create_client(self.service, '/proemlc/annotate')
-        if not client.wait_for_service(60):
+        if not client.wait_for_service(DEADLINE):
             raise SystemExit('the node has no service')
         pending: dict[int, tuple[float, Any]] = {}
         deadline = None

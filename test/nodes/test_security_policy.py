@@ -76,7 +76,8 @@ def created(ros, start_process, feature_node, tmp_path):
                 found[(name, *kind)] = {topic for topic, _ in getattr(node, ask)(name, '/')}
         count = sum(map(len, found.values()))
         if before == count and len(found) == len(NODES) * len(KINDS) and all(
-                topic in found[name, 'topic', 'subscribe'] for name, topic in LATE.items()):
+                topic in found[name, 'topic', 'subscribe'] for name, topic in LATE.items()
+                ) and found['proemlc', 'service', 'reply'] >= OWNERS | OPERATORS:
             break
     node.destroy_node()
     return found

@@ -33,7 +33,7 @@ PARAMETERS = f"""
 """
 # Seconds that a vector may take, more than a node that stands still lasts; for how long it is
 # watched.
-PATIENCE, WATCHED = 60.0, 3.0
+PATIENCE, WATCHED = 240.0, 3.0
 
 
 def publish(rate: float, reliability: str) -> None:

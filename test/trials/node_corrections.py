@@ -137,7 +137,7 @@ class Corrector:
         self._clients = {name: self._node.create_client(kind, f'/proemlc/{name}')
                          for name, kind in SERVICES.items()}
         for client in self._clients.values():
-            assert client.wait_for_service(60), f'no service {client.srv_name}'
+            assert client.wait_for_service(240), f'no service {client.srv_name}'
         self._deadline, self._begun, self.steps = float('inf'), time.monotonic(), []
         bursts = self.counts['burst']
         try:
