@@ -74,10 +74,13 @@ def axe(tmp_path_factory):
     """Return the path of axe-core's script, for pages with bypass_csp; or skip."""
     npm = shutil.which('npm') or pytest.skip('needs npm, to fetch axe-core')
     folder = tmp_path_factory.mktemp('axe')
-    fetched = subprocess.run(
-        [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(folder),
-         'axe-core'], capture_output=True, text=True, timeout=300, check=False)
+    try:
+        said = subprocess.run(
+            [npm, 'install', '--silent', '--no-audit', '--no-fund', '--prefix', str(folder),
+             'axe-core'], capture_output=True, text=True, timeout=300, check=False).stderr
+    except subprocess.TimeoutExpired as error:  # a network that does not answer
+        said = str(error)
     script = folder / 'node_modules/axe-core/axe.min.js'
     if not script.exists():
-        pytest.skip(f'axe-core cannot be fetched by npm: {fetched.stderr.strip()[:200]}')
+        pytest.skip(f'axe-core cannot be fetched by npm: {said.strip()[:200]}')
     return str(script)
