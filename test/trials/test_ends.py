@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize('kind', ['reembed', 'change', 'renewal', 'load', 'save', 'flood'])
 def test_a_signal_amid_work_ends_the_node_and_loses_nothing(start_process, measured, kind):
     # In a process of its own: its contexts of rclpy come and go with each round.
-    # A renewal takes long with few samples, too, and with many longer than a busy machine is given.
+    # A renewal takes long with few samples, too; with many, longer than a busy machine is given.
     process = start_process('python', ends.__file__, '--rounds', '1', '--samples',
                             60 if kind == 'renewal' else 300, '--only', kind)
     measured(process.wait_for(r'\w+: 1 ends.*none lost')[0])
