@@ -160,6 +160,22 @@ def test_ended_before_the_page_is_there(start_process, port, tmp_path):
     end(process, signal.SIGTERM, least=1)
 
 
+def test_the_domain_and_the_addresses_for_other_terminals_are_printed(
+        start_process, port, tmp_path):
+    process = start_process('proemlc', 'teach', '--hand-made', '--port', port, '--folder',
+                            tmp_path / 'taught', environment={'ROS_DOMAIN_ID': ''})
+    domain = process.wait_for(r'ROS: +export ROS_DOMAIN_ID=(\d+) .*LOCALHOST')[1]
+    assert f'Page:     http://127.0.0.1:{port}/' in process.output
+    process.wait_for('Ready:')
+    context = rclpy.Context()
+    context.init(domain_id=int(domain))
+    node = rclpy.create_node('other_terminal', context=context)
+    wait_until(lambda: 'proemlc' in node.get_node_names(), 'the classifier in that domain')
+    node.destroy_node()
+    context.try_shutdown()
+    end(process, signal.SIGINT)
+
+
 class Camera:
     """Publishes pictures ten times a second, from a thread."""
 
