@@ -482,31 +482,21 @@ def _check_labels(learner: Learner, annotation: SampleLabels) -> None:
                                    'give the labels the sample was learnt with')
 
 
-def calibrate(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> None:
-    """Fit the decision to the leave-one-out scores of learnt samples, all of them."""
-    learner.decider.fit_to(learner, evidence_of(learner, rows, annotations))
-
-
 def evidence_of(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> LeftOut:
     """Return the scores of learnt samples, each as if it had been left out."""
     solution = Solution.of(learner, copied=False)
     kept = {sample.checksum: (sample.born, sample.times) for sample in learner.reservoir.samples}
-    checksums = labelled_checksums(learner, rows, annotations)
+    # With forgetting, those that are not kept are old.
+    born, times = np.array([kept.get(checksum, (0, 1)) for checksum in
+                            labelled_checksums(learner, rows, annotations)], dtype=np.intp).T
     parts = []
     for start in range(0, rows.shape[0], BLOCK):
-        hidden = learner.layer.rows(rows[start:start + BLOCK])
+        part = slice(start, start + BLOCK)
+        hidden = learner.layer.rows(rows[part])
         targets = np.array([learner.targets(annotation)[1:]
-                            for annotation in annotations[start:start + BLOCK]]).astype(np.int8)
+                            for annotation in annotations[part]]).astype(np.int8)
         own = np.array(learner.layer.own_neurons(hidden), dtype=np.intp)
-        # With forgetting, those that are not kept are old.
-        born, times = np.array([kept.get(checksum, (0, 1)) for checksum in
-                                checksums[start:start + BLOCK]], dtype=np.intp).T
-        parts.append(left_out(solution, LearntRows(hidden, targets, own, born, times)))
-    return joined(parts)
-
-
-def left_out_scores(learner: Learner, rows: Rows, annotations: list[SampleLabels]) -> Array:
-    """Return the scores (n, labels) of learnt samples, each as if it had not been learnt."""
-    if not len(annotations):
-        return np.zeros((0, len(learner.labels)))
-    return evidence_of(learner, rows, annotations).scores
+        parts.append(left_out(solution, LearntRows(hidden, targets, own, born[part],
+                                                   times[part])))
+    evidence = joined(parts)
+    return evidence._replace(weights=evidence.weights / times)  # Each row counts for itself.

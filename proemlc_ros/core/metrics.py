@@ -12,7 +12,6 @@ tied pair counts as ranked wrongly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +28,7 @@ from proemlc_ros.errors import EmptyInputError, LengthMismatchError, NotFiniteEr
 
 __all__ = [
     'CurvePoint', 'JudgedLabels', 'LabelCounts', 'LossCurve', 'PrequentialMetrics',
-    'ProbabilityMetrics', 'accuracy', 'average_precision', 'coverage', 'evaluate', 'f1_example',
-    'f1_macro', 'f1_micro', 'f1_paper', 'hamming_loss', 'indicators', 'one_error', 'precision',
-    'ranking_loss', 'recall', 'subset_accuracy',
+    'ProbabilityMetrics', 'evaluate', 'f1_example', 'hamming_loss', 'indicators',
 ]
 
 Array = npt.NDArray[np.float64]
@@ -97,46 +94,31 @@ def _sample_average_precision(truth: Indicators, scores: Array) -> Array:
     return values
 
 
-RANKING_METRICS = {'one_error': _sample_one_error, 'coverage': _sample_coverage,
-                   'ranking_loss': _sample_ranking_loss,
-                   'average_precision': _sample_average_precision}
-
-
-def one_error(Y_true: object, scores: object) -> float:
-    """Return the share of samples whose best label is absent."""
-    return _mean(_sample_one_error, Y_true, scores)
-
-
-def coverage(Y_true: object, scores: object) -> float:
-    """Return how deep, on average, a ranking must be read to find every present label."""
-    return _mean(_sample_coverage, Y_true, scores)
-
-
-def ranking_loss(Y_true: object, scores: object) -> float:
-    """Return the share of wrongly ranked pairs, averaged over samples."""
-    return _mean(_sample_ranking_loss, Y_true, scores)
-
-
-def average_precision(Y_true: object, scores: object) -> float:
-    """Return label ranking average precision, averaged over samples."""
-    return _mean(_sample_average_precision, Y_true, scores)
-
-
-def _mean(metric: Callable[[Indicators, Array], Array], Y_true: object,
-          scores: object) -> float:
-    truth = indicators(Y_true, 'Y_true')
-    return float(metric(truth, _check_scores(scores, truth)).mean())
-
-
-Counts = npt.NDArray[np.int64]
+_RANKING_METRICS = {'one_error': _sample_one_error, 'coverage': _sample_coverage,
+                    'ranking_loss': _sample_ranking_loss,
+                    'average_precision': _sample_average_precision}
 
 
 class _SetCounts(NamedTuple):
     """The sizes that all set metrics are made of, one per sample (or one per label)."""
 
-    hits: Counts
-    predicted: Counts
-    present: Counts
+    hits: npt.NDArray[np.int64]
+    predicted: npt.NDArray[np.int64]
+    present: npt.NDArray[np.int64]
+
+    @classmethod
+    def along(cls, axis: int, truth: Indicators, predicted: Indicators) -> _SetCounts:
+        """Count labels per sample, along axis 1, or samples per label."""
+        return cls(*(array.sum(axis=axis) for array in (truth & predicted, predicted, truth)))
+
+    @property
+    def both(self) -> npt.NDArray[np.int64]:
+        """The sizes of prediction and truth together."""
+        return self.predicted + self.present
+
+    def share(self, above: npt.NDArray[np.int64], below: npt.NDArray[np.int64]) -> float:
+        """Return the mean quotient, with the convention of this module for 0/0."""
+        return float(np.where(below > 0, above / np.maximum(below, 1), self.both == 0).mean())
 
 
 def indicators(values: object, name: str = 'Y') -> Indicators:
@@ -162,7 +144,7 @@ def indicators(values: object, name: str = 'Y') -> Indicators:
     return array.astype(np.bool_)
 
 
-def pair(Y_true: object, Y_pred: object) -> tuple[Indicators, Indicators]:
+def _pair(Y_true: object, Y_pred: object) -> tuple[Indicators, Indicators]:
     """Return truth and prediction as indicators of one shape."""
     truth, predicted = indicators(Y_true, 'Y_true'), indicators(Y_pred, 'Y_pred')
     if truth.shape != predicted.shape:
@@ -171,138 +153,48 @@ def pair(Y_true: object, Y_pred: object) -> tuple[Indicators, Indicators]:
     return truth, predicted
 
 
-def _example_counts(truth: Indicators, predicted: Indicators) -> _SetCounts:
-    """Count per sample."""
-    return _SetCounts((truth & predicted).sum(axis=1), predicted.sum(axis=1), truth.sum(axis=1))
-
-
-def _label_counts(truth: Indicators, predicted: Indicators) -> _SetCounts:
-    """Count per label."""
-    return _SetCounts((truth & predicted).sum(axis=0), predicted.sum(axis=0), truth.sum(axis=0))
-
-
-def _ratio(counts: _SetCounts, above: Counts, below: Counts) -> Array:
-    """Divide with the convention of this module for 0/0."""
-    both_empty = (counts.predicted + counts.present == 0).astype(np.float64)
-    result: Array = np.where(below > 0, above / np.maximum(below, 1), both_empty)
-    return result
-
-
-def _example_accuracy(counts: _SetCounts) -> Array:
-    """Return the Jaccard similarity of each sample."""
-    return _ratio(counts, counts.hits, counts.predicted + counts.present - counts.hits)
-
-
-def _example_precision(counts: _SetCounts) -> Array:
-    """Return the share of each sample's predicted labels that are present."""
-    return _ratio(counts, counts.hits, counts.predicted)
-
-
-def _example_recall(counts: _SetCounts) -> Array:
-    """Return the share of each sample's present labels that are predicted."""
-    return _ratio(counts, counts.hits, counts.present)
-
-
-def _example_f1(counts: _SetCounts) -> Array:
-    """Return the harmonic mean of precision and recall of each sample."""
-    return _ratio(counts, 2 * counts.hits, counts.predicted + counts.present)
-
-
-def _example_exact(counts: _SetCounts) -> Array:
-    """Return 1.0 for each sample whose label set is predicted exactly."""
-    right = (counts.hits == counts.predicted) & (counts.hits == counts.present)
-    exact: Array = right.astype(np.float64)
-    return exact
-
-
-_EXAMPLE_METRICS = {'accuracy': _example_accuracy, 'precision': _example_precision,
-                   'recall': _example_recall, 'f1_example': _example_f1,
-                   'subset_accuracy': _example_exact}
-
-
-def _harmonic_mean(precision: float, recall: float) -> float:
-    """Return the F1 that the paper reports: of precision and recall averaged over samples."""
-    total = precision + recall
-    return 2.0 * precision * recall / total if total > 0.0 else 0.0
-
-
-def _micro_f1_of(counts: _SetCounts) -> float:
-    """Return F1 over all decisions together; 1 when nothing is present or predicted."""
-    below = int(counts.predicted.sum() + counts.present.sum())
-    return 2.0 * int(counts.hits.sum()) / below if below else 1.0
-
-
-def _macro_f1_of(counts: _SetCounts) -> float:
-    """Return the mean F1 of the labels present or predicted somewhere; 1 without any."""
-    below = counts.predicted + counts.present
-    used = below > 0
-    return float(np.mean(2.0 * counts.hits[used] / below[used])) if used.any() else 1.0
-
-
 def hamming_loss(Y_true: object, Y_pred: object) -> float:
     """Return the share of wrong decisions; 0 without any label."""
-    truth, predicted = pair(Y_true, Y_pred)
+    truth, predicted = _pair(Y_true, Y_pred)
     return float(np.mean(truth != predicted)) if truth.size else 0.0
-
-
-def accuracy(Y_true: object, Y_pred: object) -> float:
-    """Return the Jaccard similarity of truth and prediction, averaged over samples."""
-    return float(_example_accuracy(_example_counts(*pair(Y_true, Y_pred))).mean())
-
-
-def precision(Y_true: object, Y_pred: object) -> float:
-    """Return precision, averaged over samples."""
-    return float(_example_precision(_example_counts(*pair(Y_true, Y_pred))).mean())
-
-
-def recall(Y_true: object, Y_pred: object) -> float:
-    """Return recall, averaged over samples."""
-    return float(_example_recall(_example_counts(*pair(Y_true, Y_pred))).mean())
-
-
-def f1_paper(Y_true: object, Y_pred: object) -> float:
-    """Return the harmonic mean of averaged precision and averaged recall (the paper's F1)."""
-    return _harmonic_mean(precision(Y_true, Y_pred), recall(Y_true, Y_pred))
 
 
 def f1_example(Y_true: object, Y_pred: object) -> float:
     """Return F1, averaged over samples."""
-    return float(_example_f1(_example_counts(*pair(Y_true, Y_pred))).mean())
-
-
-def subset_accuracy(Y_true: object, Y_pred: object) -> float:
-    """Return the share of samples whose label set is predicted exactly."""
-    return float(_example_exact(_example_counts(*pair(Y_true, Y_pred))).mean())
-
-
-def f1_micro(Y_true: object, Y_pred: object) -> float:
-    """Return F1 over all decisions together."""
-    return _micro_f1_of(_label_counts(*pair(Y_true, Y_pred)))
-
-
-def f1_macro(Y_true: object, Y_pred: object) -> float:
-    """Return F1 averaged over labels."""
-    return _macro_f1_of(_label_counts(*pair(Y_true, Y_pred)))
+    counts = _SetCounts.along(1, *_pair(Y_true, Y_pred))
+    return counts.share(2 * counts.hits, counts.both)
 
 
 def evaluate(Y_true: object, Y_pred: object, scores: object = None) -> dict[str, float]:
     """Return every metric by name; the ranking metrics only where scores are given.
 
+    accuracy is the Jaccard similarity, f1_paper the harmonic mean of precision and recall, each
+    averaged over samples.
+
     >>> evaluate([[1, 0], [1, 1]], [[1, 0], [0, 1]])['hamming_loss']
     0.25
     """
-    truth, predicted = pair(Y_true, Y_pred)
-    per_sample = _example_counts(truth, predicted)
-    values = {'hamming_loss': hamming_loss(truth, predicted)}
-    values.update((name, float(metric(per_sample).mean()))
-                  for name, metric in _EXAMPLE_METRICS.items())
-    values['f1_paper'] = _harmonic_mean(values['precision'], values['recall'])
-    per_label = _label_counts(truth, predicted)
-    values['f1_micro'], values['f1_macro'] = _micro_f1_of(per_label), _macro_f1_of(per_label)
+    truth, predicted = _pair(Y_true, Y_pred)
+    counts, labels = (_SetCounts.along(axis, truth, predicted) for axis in (1, 0))
+    hits, said, there = counts
+    precision, recall = counts.share(hits, said), counts.share(hits, there)
+    used = labels.both > 0
+    values = {
+        'hamming_loss': hamming_loss(truth, predicted),
+        'accuracy': counts.share(hits, counts.both - hits),
+        'precision': precision,
+        'recall': recall,
+        'f1_example': counts.share(2 * hits, counts.both),
+        'subset_accuracy': float(np.mean((hits == said) & (hits == there))),
+        'f1_paper': 2.0 * precision * recall / ((precision + recall) or 1.0),
+        'f1_micro': 2.0 * int(hits.sum()) / int(counts.both.sum()) if used.any() else 1.0,
+        'f1_macro': (float(np.mean(2.0 * labels.hits[used] / labels.both[used]))
+                     if used.any() else 1.0),
+    }
     if scores is not None:
         ranked = _check_scores(scores, truth)
         values.update((name, float(metric(truth, ranked).mean()))
-                      for name, metric in RANKING_METRICS.items())
+                      for name, metric in _RANKING_METRICS.items())
     return values
 
 

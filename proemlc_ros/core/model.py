@@ -28,7 +28,7 @@ from proemlc_ros.core.labels import (
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.learner import CachedSample, Learner
-from proemlc_ros.core.learning import left_out_scores
+from proemlc_ros.core.learning import evidence_of
 from proemlc_ros.core.model_state import ForgettingChoice, ModelState
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import (
@@ -185,9 +185,9 @@ class ProEMLC:
         with self._lock:
             rows = self._check_rows(X)
             learner = self._state.learner
-            if learner is None:
-                return np.zeros((rows.shape[0], len(self._state.labels)), self.options.dtype)
-            return left_out_scores(learner, rows, labels)
+            if learner is None or not len(labels):
+                return np.zeros((len(labels), len(self._state.labels)), self.options.dtype)
+            return evidence_of(learner, rows, labels).scores
 
     def left_out_quality(self) -> LeftOutQuality:
         """Return how good predictions are for what was taught, each sample as if it had not been.

@@ -14,7 +14,12 @@ from proemlc_ros.core.labels import LabelColumns, SampleLabels
 from proemlc_ros.core.layer import make_layer
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.learner import CachedSample, Learner
-from proemlc_ros.core.learning import calibrate, learn_pseudo_inverse, learn_rows, unlearn_rows
+from proemlc_ros.core.learning import (
+    evidence_of,
+    learn_pseudo_inverse,
+    learn_rows,
+    unlearn_rows,
+)
 from proemlc_ros.core.options import Options
 from proemlc_ros.core.prediction import PrequentialRecorder, PrequentialResult
 from proemlc_ros.core.rows import Rows
@@ -152,12 +157,13 @@ class ModelState:
         self.adopt(self.made_again(left))
 
     def calibrate(self, rows: Rows, annotations: list[SampleLabels]) -> None:
-        """Learn the thresholds again from learnt samples."""
+        """Fit the decision to the left-out scores of learnt samples, all of them."""
         for annotation in annotations:
             for name in annotation.present + annotation.absent:
                 self.labels.column(name)
         if self.learner is not None:
-            calibrate(self.learner, rows, annotations)
+            self.learner.decider.fit_to(self.learner, rows,
+                                        evidence_of(self.learner, rows, annotations))
 
     def fit_decision(self) -> None:
         """Fit the decision to the samples kept for it."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proemlc_ros.core import ProEMLC
 from proemlc_ros.core.labels import SampleLabels
-from proemlc_ros.core.learning import left_out_scores
+from proemlc_ros.core.learning import evidence_of
 from proemlc_ros.errors import LabelError, NeverLearntError
 
 X, ANNOTATIONS = samples(40)
@@ -216,7 +216,8 @@ def test_left_out_scores_are_those_of_a_refit_without_the_sample():
     X, annotations = partial(80)
     model = plain()
     model.learn(X, *zip(*annotations))
-    found = left_out_scores(model._state.learner, X, [SampleLabels(*said) for said in annotations])
+    found = evidence_of(model._state.learner, X,
+                        [SampleLabels(*said) for said in annotations]).scores
     for place in (5, 41, 79):
         present, absent, complete = annotations[place]
         rest = annotations[:place] + annotations[place + 1:]

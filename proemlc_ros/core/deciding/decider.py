@@ -19,6 +19,7 @@ from proemlc_ros.core.deciding.left_out import LearntRows, Solution, joined, lef
 from proemlc_ros.core.deciding.novelty import look_at_views
 from proemlc_ros.core.labels import LabelColumns
 from proemlc_ros.core.ridge import rows_in_step
+from proemlc_ros.core.rows import Rows
 
 if TYPE_CHECKING:
     from proemlc_ros.core.learner import Learner
@@ -321,12 +322,21 @@ class Decider:
         else:
             self.adopt(Decision.prior(self.decision.rule).with_labels(self.decision.labels), 0)
 
-    def fit_to(self, learner: Learner, evidence: LeftOut) -> None:
-        """Fit at once to left-out scores, all of which decide, to hold from now on."""
+    def fit_to(self, learner: Learner, rows: Rows, evidence: LeftOut) -> None:
+        """Fit at once to left-out scores of learnt rows, all of which decide, to hold from now on.
+
+        How far they are from each other, as many as a model keeps tell.
+        """
+        some = slice(None, None, -(-len(evidence.scores) // CAPACITY))
+        seen = look_at_views(learner.layer, learner.layer.rows(rows[some]), LeftOut(
+            *(column[some] for column in evidence[:-1])))
+        distances = np.full(len(evidence.scores), np.nan)
+        distances[some] = seen.distances
         # By all of them: a few hundred, as in a stream, are chance where losses are so near.
-        self.adopt(fit_decision(self.decision.rule, evidence,
-                                np.array(learner.labels.counts, dtype=np.int64),
-                                learner.layer.radial, len(evidence.scores)), learner.samples)
+        self.adopt(fit_decision(
+            self.decision.rule, evidence._replace(distances=distances, views=seen.views),
+            np.array(learner.labels.counts, dtype=np.int64), learner.layer.radial,
+            len(evidence.scores)), learner.samples)
 
     def _go_on(self) -> None:
         if self._work is not None:
@@ -491,13 +501,9 @@ def _fit(rule: str, solution: Solution, samples: list[KeptSample],
         if start % together == 0:
             parts.append(_look_at(solution, samples[start:start + together], len(counts)))
         yield None
-    evidence = joined(parts)
-    views, distances = look_at_views(
-        solution.layer, np.array([sample.hidden for sample in samples]),
-        np.array([sample.own for sample in samples], dtype=np.intp), evidence.targets,
-        evidence.weights, evidence.distances)
-    yield fit_decision(rule, evidence._replace(views=views, distances=distances), counts,
-                       solution.layer.radial)
+    evidence = look_at_views(solution.layer, np.array([sample.hidden for sample in samples]),
+                             joined(parts))
+    yield fit_decision(rule, evidence, counts, solution.layer.radial)
 
 
 def _look_at(solution: Solution, samples: list[KeptSample], labels: int) -> LeftOut:

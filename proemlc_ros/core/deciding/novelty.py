@@ -96,28 +96,25 @@ def left_out_distances(layer: HiddenLayer, hidden: Array, own: npt.NDArray[np.in
     return np.where(far, distances, np.nan), copies
 
 
-def look_at_views(layer: HiddenLayer, hidden: Array, own: npt.NDArray[np.intp], targets: Targets,
-                  weights: Array, distances: Array) -> tuple[float, Array]:
-    """Return how many views samples are of, and their distances with these in mind.
+def look_at_views(layer: HiddenLayer, hidden: Array, evidence: LeftOut) -> LeftOut:
+    """Return the evidence of learnt samples by the views that they are of.
 
     Frames of a thing that moves are near the ones before and after: the half of its view that is
     nearest is left out with a sample. Where near-copies are all that there is of a view, the rest
-    is other things, which tell nothing.
+    is other things, which tell nothing. Where this leaves too few samples that tell, distances
+    stay as they are.
 
     Args:
         layer: of the hidden rows.
         hidden: rows of the samples.
-        own: the neuron that is centred on each; -1: none.
-        targets: (n, labels), of the samples.
-        weights: how often each was learnt.
-        distances: left out with near-copies alone; returned as they are where others do not know
-            better for enough samples.
+        evidence: of these, with distances left out with near-copies alone.
     """
+    own, distances, weights = evidence.copies[:, 0], evidence.distances, evidence.weights
     around = np.flatnonzero(own >= 0)
     if not layer.radial or _whitener(layer) is not None or not len(around):
-        return math.inf, distances
+        return evidence
     assert isinstance(layer, RadialNeurons)
-    said = np.unique(targets, axis=0, return_inverse=True)[1].reshape(-1)
+    said = np.unique(evidence.targets, axis=0, return_inverse=True)[1].reshape(-1)
     answers = hidden[:, own[around]].astype(np.float64)
     others = np.where(said[:, np.newaxis] != said[around], answers, 0.0).max(axis=1)
     edge = np.where(others > 0.0, others ** _VIEW ** layer.power, 0.0)
@@ -130,7 +127,8 @@ def look_at_views(layer: HiddenLayer, hidden: Array, own: npt.NDArray[np.intp], 
     found, reach = distances.copy(), _minus_log(np.array(middle))
     others_only = distances[shared] > _minus_log(edge[shared])
     found[shared] = np.where(others_only, np.nan, np.maximum(distances[shared], reach))
-    return views, found if _are_enough(np.isfinite(found)) else distances
+    return evidence._replace(
+        views=views, distances=found if _are_enough(np.isfinite(found)) else distances)
 
 
 def _are_enough(chosen: Mask) -> bool:

@@ -16,24 +16,23 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.compiled import Array, Places
-from proemlc_ros.core.deciding.calibration import LeftOut
 from proemlc_ros.core.deciding.left_out import Fit
-from proemlc_ros.core.deciding.novelty import left_out_distances, look_at_views
 from proemlc_ros.core.labels import LabelColumns, SampleLabels, check_samples, indicators
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.scaling import Scaling
 from proemlc_ros.core.learner import Learner
+from proemlc_ros.core.learning import evidence_of
 from proemlc_ros.core.metrics import Indicators
 from proemlc_ros.core.model import ProEMLC
 from proemlc_ros.core.model_state import ModelState
 from proemlc_ros.core.options import Options
-from proemlc_ros.core.prediction import known_of_rows, leverages_of
 from proemlc_ros.core.rows import Rows, check_rows, is_sparse, order_by_content
 from proemlc_ros.core.selection.candidates import (
     LabelledSamples,
@@ -200,8 +199,6 @@ _FADED = 0.05
 _MOST_BURSTS = 4000
 # What a layer that grows may lose of the left-out F1 against one that is fixed.
 _AS_GOOD = 0.01
-# Of them so many tell how familiar learnt samples usually are.
-_FAMILIAR = 256
 
 
 class RenewalPlan(NamedTuple):
@@ -240,31 +237,22 @@ class RenewalPlan(NamedTuple):
     def calibrate(self, learner: Learner) -> None:
         """Fit the decision of a model of this plan to the left-out scores of all bursts.
 
-        Where annotations are incomplete, to those of the samples that it keeps: each label has a
-        matrix of its own there, which the fit of the plan has not. Likewise where it forgets.
+        Where annotations are incomplete, to those of the samples that it keeps, as a burst may
+        tell a label in one of its samples alone. Likewise where it forgets.
         """
         if self.samples.known is not None or self.options.forgets:
             learner.decider.fit_now(learner)
             return
-        fit = (self.fit if learner.layer is self.layer
-               else fit_of_layer(self.samples, learner.layer, self.options.ridge))
-        columns = [learner.labels.columns[name] - 1 for name in self.names]
-        scores = np.full((len(fit.left_out), len(learner.labels)), -np.inf)
-        targets = np.full(scores.shape, -1, dtype=np.int8)
-        scores[:, columns] = fit.left_out / self.samples.factors()
-        targets[:, columns] = np.where(self.samples.truth, 1, -1)
-        hidden = learner.layer.rows(self.samples.rows[:_FAMILIAR])
-        leverages = leverages_of(learner, hidden)
-        usual = float(known_of_rows(learner, hidden, leverages).mean())
-        distances = np.full(len(scores), np.nan)
-        copies = np.full((len(scores), 2), -1, dtype=np.intp)
-        own, weights = np.array(learner.layer.own_neurons(hidden), np.intp), np.ones(len(scores))
-        found, copies[:_FAMILIAR] = left_out_distances(learner.layer, hidden, own, leverages)
-        views, distances[:_FAMILIAR] = look_at_views(
-            learner.layer, hidden, own, targets[:_FAMILIAR], weights[:_FAMILIAR], found)
-        evidence = LeftOut(scores, targets, weights, np.full(len(scores), usual), distances,
-                           copies, views)
-        learner.decider.fit_to(learner, evidence)
+        rows = self.samples.rows
+        said = [SampleLabels(tuple(compress(self.names, shown))) for shown in self.samples.truth]
+        evidence = evidence_of(learner, rows, said)
+        if self.samples.weights is not None and self.samples.weights.max() > 1.0:
+            # With all of its burst; the model leaves out the one sample.
+            fit = (self.fit if learner.layer is self.layer
+                   else fit_of_layer(self.samples, learner.layer, self.options.ridge))
+            evidence.scores[:, [learner.labels.columns[name] - 1 for name in self.names]] = (
+                fit.left_out / self.samples.factors())
+        learner.decider.fit_to(learner, rows, evidence)
 
 
 def plan_renewal(rows: Rows, annotations: Sequence[SampleLabels], kept: Options | None = None,
