@@ -7,7 +7,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -328,8 +328,8 @@ class Decider:
         How far they are from each other, as many as a model keeps tell.
         """
         some = slice(None, None, -(-len(evidence.scores) // CAPACITY))
-        seen = look_at_views(learner.layer, learner.layer.rows(rows[some]), LeftOut(
-            *(column[some] for column in evidence[:-1])))
+        columns: list[Any] = [column[some] for column in evidence[:-1]]
+        seen = look_at_views(learner.layer, learner.layer.rows(rows[some]), LeftOut(*columns))
         distances = np.full(len(evidence.scores), np.nan)
         distances[some] = seen.distances
         # By all of them: a few hundred, as in a stream, are chance where losses are so near.

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proemlc_ros.core.compiled import Array
-from proemlc_ros.core.deciding.calibration import LeftOut, Mask, Targets
+from proemlc_ros.core.deciding.calibration import LeftOut, Mask
 from proemlc_ros.core.layer.hidden import HiddenLayer
 from proemlc_ros.core.layer.radial import RadialNeurons
 
