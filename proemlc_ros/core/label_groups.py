@@ -241,14 +241,6 @@ class LabelGroups:
                 hidden, block, targets[:, group.columns])
             group.publish(table)
 
-    def leverages(self, hidden: Array, whole: Array, outputs: int) -> Array:
-        """Return the leverage of each row for each output; whole: that of the table's matrix."""
-        leverages: Array = np.repeat(whole[:, np.newaxis], outputs, axis=1)
-        for group in self:
-            leverages[:, group.columns] = np.einsum(
-                'ij,ji->i', hidden, group.ridge.gains(hidden))[:, np.newaxis]
-        return leverages
-
     # ----- outputs -----
 
     def add_output(self, table: RecursiveRidge, weights: Array | None = None) -> None:

@@ -151,7 +151,7 @@ def learn_at_once(learner: Learner, rows: Rows, annotations: list[SampleLabels],
         learner.restore(before)
         return False
     learner.last_sum = hidden_sum.astype(learner.options.dtype)
-    learner.decider.after_rows(learner, rows.shape[0], in_stream)
+    learner.decider.after_rows(learner, in_stream)
     return True
 
 
@@ -297,7 +297,7 @@ def _learn_blocks(learner: Learner, rows: Rows, annotations: list[SampleLabels],
         hidden_sum += hidden.sum(axis=0)
     learner.last_sum = hidden_sum
     if recorder is None:
-        learner.decider.after_rows(learner, rows.shape[0])
+        learner.decider.after_rows(learner)
 
 
 def _chunks(learner: Learner, count: int, each: bool) -> Iterator[list[list[int]]]:

@@ -236,9 +236,8 @@ def _says_the_same(one: KeptSample, targets: Targets, complete: bool) -> bool:
 _EACH, _YOUNG = 16, 256
 # Kept samples that are looked at for each sample learnt meanwhile, several times as many together.
 _AT_ONCE = 8
-# Of the kept samples so many, the first by rank, are looked at as a stream goes on.
-_STREAM = 384
-# So many after a layer was made again, for the time being.
+# Of the kept samples so many, the first by rank, are enough for the time being after a layer was
+# made again. Otherwise all are looked at: with half of them decisions are clearly worse.
 _IN_STREAM = 128
 # A model from a file that kept no samples decides as it did until so many are kept.
 _ENOUGH = 64
@@ -281,7 +280,7 @@ class Decider:
         """Return from how many samples on a fit holds that begins then, with so many kept."""
         return start if start <= _YOUNG else start - -kept // _AT_ONCE + 1
 
-    def begin(self, learner: Learner, spread: bool = False, most: int = _STREAM) -> None:
+    def begin(self, learner: Learner, spread: bool = False, most: int = CAPACITY) -> None:
         """Begin a fit.
 
         Args:
@@ -389,10 +388,9 @@ class Decider:
         if learner.samples >= self.next_start():
             self.begin(learner)
 
-    def after_rows(self, learner: Learner, count: int, in_stream: bool = False) -> None:
-        """Fit at once where enough samples have come together, the last count of all.
+    def after_rows(self, learner: Learner, in_stream: bool = False) -> None:
+        """Fit at once where enough samples have come together.
 
-        Where they are but a part, a stream goes on in chunks, and fewer kept samples are enough.
         in_stream: a stream goes on one by one, and the next sample begins a whole fit.
         """
         if learner.samples >= self.due:
@@ -401,7 +399,7 @@ class Decider:
             self.fit_now(learner, _IN_STREAM)
             self.begun -= self.begun // 5
         elif learner.samples >= self.next_start():
-            self.fit_now(learner, CAPACITY if 2 * count >= learner.samples else _STREAM)
+            self.fit_now(learner)
 
     # ----- labels -----
 

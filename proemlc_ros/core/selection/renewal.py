@@ -230,10 +230,6 @@ class RenewalPlan(NamedTuple):
         """How many bursts show a label on average."""
         return float(self.samples.truth.sum() / max(len(self.names), 1))
 
-    def point_of(self, learner: Learner) -> Point:
-        """Return the errors of another model on the same bursts, with each of them left out."""
-        return point_of_layer(self.samples, learner.layer, learner.options)
-
     def calibrate(self, learner: Learner) -> None:
         """Fit the decision of a model of this plan to the left-out scores of all bursts.
 
@@ -404,7 +400,7 @@ def left_out_point(plan: RenewalPlan, running: ProEMLC) -> Point | None:
         learner = running._state.learner
         if learner is None or learner.layer.width != plan.layer.width:
             return None
-        return plan.point_of(learner)
+        return point_of_layer(plan.samples, learner.layer, learner.options)
 
 
 def is_better(point: Point, running: Point | None, samples: int, per_label: float,
