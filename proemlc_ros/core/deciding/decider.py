@@ -230,9 +230,10 @@ def _says_the_same(one: KeptSample, targets: Targets, complete: bool) -> bool:
     return bool(np.array_equal(one.targets_for(labels), other.targets_for(labels)))
 
 
-# Up to so many samples the decision is fitted to each; then whenever an eighth more have come, and
-# of a model that is no longer young a quarter. As long as it is, a fit holds at once: what was
-# taught last would be strange by percentiles of what came before.
+# Up to so many samples the decision is fitted to each; then whenever an eighth more have come, of a
+# model that is no longer young a quarter, and half where not all samples are kept. As long as it
+# is young, a fit holds at once: what was taught last would be strange by percentiles of what came
+# before.
 _EACH, _YOUNG = 16, 256
 # Kept samples that are looked at for each sample learnt meanwhile, several times as many together.
 _AT_ONCE = 8
@@ -397,7 +398,7 @@ class Decider:
             self._adopt()
         if in_stream and learner.samples > _YOUNG:
             self.fit_now(learner, _IN_STREAM)
-            self.begun -= self.begun // 5
+            self.begun -= self.begun // 3
         elif learner.samples >= self.next_start():
             self.fit_now(learner)
 
@@ -430,7 +431,8 @@ class Decider:
 
 
 def _next_start(begun: int) -> int:
-    return begun + (max(1, begun // (8 if begun < _YOUNG else 4)) if begun >= _EACH else 1)
+    part = 8 if begun < _YOUNG else 4 if begun < CAPACITY else 2
+    return begun + (max(1, begun // part) if begun >= _EACH else 1)
 
 
 class LabelQuality(NamedTuple):
