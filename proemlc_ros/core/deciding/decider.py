@@ -230,10 +230,10 @@ def _says_the_same(one: KeptSample, targets: Targets, complete: bool) -> bool:
     return bool(np.array_equal(one.targets_for(labels), other.targets_for(labels)))
 
 
-# Up to so many samples the decision is fitted to each; then whenever an eighth more have come, of a
-# model that is no longer young a quarter, and half where not all samples are kept. As long as it
-# is young, a fit holds at once: what was taught last would be strange by percentiles of what came
-# before.
+# Up to so many samples the decision is fitted to each; then whenever an eighth more have come, a
+# quarter where the model is no longer young, half where it does not keep all samples. As long as
+# it is young, a fit holds at once: what was taught last would be strange by percentiles of what
+# came before.
 _EACH, _YOUNG = 16, 256
 # Kept samples that are looked at for each sample learnt meanwhile, several times as many together.
 _AT_ONCE = 8
