@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from proemlc_ros.classifier.profiles import profile_of
 from proemlc_ros.core import ProEMLC
-from proemlc_ros.core.metrics import f1_micro
+from proemlc_ros.core.metrics import evaluate
 from proemlc_ros.features.extractor import Extractor
 from proemlc_ros.features.extractors.images import ImageExtractor
 from proemlc_ros.features.regions.crops import widened
@@ -162,8 +162,8 @@ def as_taught(data: list[LabelledPicture], column: dict[str, int], whole: list[n
             truth_box.append(indicator([label], column))
             said_box.append(answer(by_box, row, column)[0])
             by_box.learn(row, [label] if label in column else [])
-    return {'F1 of whole pictures': f1_micro(truth_picture, said_picture),
-            'F1 by box': f1_micro(truth_box, said_box)}
+    return {'F1 of whole pictures': evaluate(truth_picture, said_picture)['f1_micro'],
+            'F1 by box': evaluate(truth_box, said_box)['f1_micro']}
 
 
 def by_folds(data: list[LabelledPicture], column: dict[str, int], whole: list[np.ndarray],
@@ -194,9 +194,9 @@ def by_folds(data: list[LabelledPicture], column: dict[str, int], whole: list[np
                 truth_box.append(indicator([label], column))
                 said_box.append(said)
     return {
-        'F1 of whole pictures': f1_micro(truth_picture, said_whole),
-        'F1 by box': f1_micro(truth_box, said_box),
-        'F1 by picture, from its boxes': f1_micro(truth_picture, said_union),
+        'F1 of whole pictures': evaluate(truth_picture, said_whole)['f1_micro'],
+        'F1 by box': evaluate(truth_box, said_box)['f1_micro'],
+        'F1 by picture, from its boxes': evaluate(truth_picture, said_union)['f1_micro'],
         'mean average precision of whole pictures': mean_precision(truth_picture, score_whole),
         'mean average precision by picture, from its boxes': mean_precision(
             truth_picture, score_boxes)}
