@@ -9,12 +9,14 @@ Needs Chromium, playwright, pexpect and pyte. Takes about two minutes.
 
 import html
 import re
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from stage import (
+    DATA,
     NEW,
     RATE,
     TAUGHT,
@@ -67,6 +69,7 @@ def main():
                 take(browser, address, folder)
             take_terminal(folder / 'terminal.svg', environment)
         take_space(Path(scratch), folder)
+        take_folders(Path(scratch), folder)
 
 
 def take(browser, address, folder):
@@ -143,6 +146,31 @@ def take_space(scratch, folder):
         page.click('#hold')
         page.wait_for_timeout(300)
         page.screenshot(path=folder / 'space_named.jpg', type='jpeg', quality=82)
+
+
+def take_folders(scratch, folder):
+    """Teach a few pictures by the names of their folders; then look at the model files."""
+    for label, kind in THINGS[:4]:
+        (scratch / 'named' / label).mkdir(parents=True)
+        for path in sorted((DATA / 'images/grocery').glob(f'{kind}_*.jpg'))[:3]:
+            shutil.copy(path, scratch / 'named' / label)
+    with (teaching(scratch / 'by_folder', '--images', scratch / 'named', '--rate', str(RATE),
+                   '--hand-made') as (address, _), chromium() as browser):
+        page = open_page(browser, address, 1366, 860, 'light')
+        seek(page, 1)
+        page.click('#source-folders')
+        page.locator('#message', has_text=re.compile('12 of 12')).wait_for(timeout=0)
+        seek(page, 4)
+        page.locator('section.view').screenshot(
+            path=folder / 'folder_names.jpg', type='jpeg', quality=82)
+        page.click('#save')
+        page.fill('#file-name', 'kitchen')
+        page.click('#file-go')
+        page.locator('#message', has_text=re.compile('kitchen.npz')).wait_for()
+        page.click('#load')
+        page.locator('#file-list option', has_text='kitchen').wait_for(state='attached')
+        page.locator('#file-dialog').screenshot(
+            path=folder / 'model_files.jpg', type='jpeg', quality=82)
 
 
 def put(page, *things):
