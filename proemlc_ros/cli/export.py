@@ -71,7 +71,8 @@ def _export_pictures(args: argparse.Namespace) -> int:
         show(f'note: {counted(without, "sample")} without a kept picture left out')
     if partial := sum(not one.complete for one in pictures):
         show(f'note: {counted(partial, "picture")} with partial annotations; that other labels '
-             f'are open is {"lost" if args.pictures == "yolo" else "in fields of our own"}')
+             f'are open is {"lost" if args.pictures == "yolo" else "in fields of our own"}, '
+             'and no command reads it back')
     return 0
 
 
