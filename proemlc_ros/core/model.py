@@ -43,7 +43,6 @@ from proemlc_ros.core.prediction import (
 from proemlc_ros.core.rows import Rows, check_rows, check_vector
 from proemlc_ros.core.sample_filter import labelled_checksums
 from proemlc_ros.core.storage import container
-from proemlc_ros.core.storage.container import check_signature, sign
 from proemlc_ros.core.storage.state import dump, restore
 from proemlc_ros.errors import MergeError, NotReadyError
 from proemlc_ros.files import replace_bytes
@@ -176,12 +175,7 @@ class ProEMLC:
                                   np.zeros(count, np.float32))
 
     def left_out_scores(self, X: object, labels: list[SampleLabels]) -> Array:
-        """Return the scores (n, labels) of learnt samples, each as if it had not been learnt.
-
-        Args:
-            X: rows as they were learnt.
-            labels: what they were learnt with; all names must be known.
-        """
+        """Return the scores (n, labels) of samples as they were learnt, each as if it was not."""
         with self._lock:
             rows = self._check_rows(X)
             learner = self._state.learner
@@ -246,7 +240,7 @@ class ProEMLC:
             with self._lock:
                 if self._choice is not None:
                     known = len(state.labels)
-                    self._test_then_train(self._choice, X, labels, absent, complete)
+                    self.test_then_train(X, labels, absent, complete)
                     return tuple(self._state.labels.names[known:])
                 if type(X) is np.ndarray and X.ndim == 1:
                     # The short way for one dense sample after the other, as a robot learns.
@@ -288,16 +282,12 @@ class ProEMLC:
         The same as classify() and learn() in turn, but as fast as learning the rows together.
         """
         with self._changing, self._lock:
-            if self._choice is not None:
-                return self._test_then_train(self._choice, X, labels, absent, complete)
-            return self._state.test_then_train(*self._check(X, labels, absent, complete))
-
-    def _test_then_train(self, choice: ForgettingChoice, X: object, labels: object,
-                         absent: object, complete: object) -> PrequentialResult:
-        rows, annotations = self._check(X, labels, absent, complete)
-        self._state.check_begun()
-        self._state, result = choice.learn(self._state, rows, annotations)
-        return result
+            rows, annotations = self._check(X, labels, absent, complete)
+            if self._choice is None:
+                return self._state.test_then_train(rows, annotations)
+            self._state.check_begun()
+            self._state, result = self._choice.learn(self._state, rows, annotations)
+            return result
 
     def _change(self, change: Callable[[ModelState], None]) -> None:
         """Change the model, and those beside it that forget at other rates."""
@@ -327,10 +317,7 @@ class ProEMLC:
 
     def count_learnt(self, X: object, labels: object, absent: object = None,
                      complete: object = True) -> int:
-        """Return how many of the samples were learnt, as they are and with these labels.
-
-        By the filter of learnt samples: others count by chance, see SampleFilter.
-        """
+        """Return how many samples were learnt so; others count by chance, see SampleFilter."""
         with self._lock:
             rows, annotations = self._check(X, labels, absent, complete)
             learner = self._state.learner
@@ -565,7 +552,7 @@ class ProEMLC:
             header, arrays = dump(self._state, self._choice)
             data = container.pack({**header, 'extra': self.extra if extra is None else extra},
                                   arrays)
-        return data if key is None else sign(data, key)
+        return data if key is None else container.sign(data, key)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], max_bytes: int = container.MAX_BYTES,
@@ -584,7 +571,7 @@ class ProEMLC:
             OSError: when it cannot be read.
         """
         data = container.read_file(path, max_bytes)
-        check_signature(data, key, require_signature)
+        container.check_signature(data, key, require_signature)
         return cls.from_bytes(data, max_bytes)
 
     @classmethod
