@@ -4,6 +4,7 @@
 
 import ends
 import pytest
+from ros_process import DEADLINE
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +15,7 @@ def test_a_signal_amid_work_ends_the_node_and_loses_nothing(start_process, measu
     # A renewal takes long with few samples, too; with many, longer than a busy machine is given.
     process = start_process('python', ends.__file__, '--rounds', '1', '--samples',
                             60 if kind == 'renewal' else 300, '--only', kind)
-    measured(process.wait_for(r'\w+: 1 ends.*none lost')[0])
+    measured(process.wait_for(r'\w+: 1 ends.*none lost', 2 * DEADLINE)[0])
     assert process.wait() == 0, process.output
 
 
