@@ -324,6 +324,10 @@ def test_a_renewal_overtaken_by_resets_is_no_failure(tmp_path):
         renewals.request().result(DEADLINE)
     assert opened.durable.model.learner.samples == 60
     assert len(said) == 1 and 'another base' in said[0] and 'due at 76 samples' in said[0]
+    # One that has not begun when nothing is left to renew.
+    renewals._obstacle = lambda: opened.durable.reset() and None
+    with pytest.raises(RenewalError, match='given up, overtaken by a reset'):
+        renewals.request().result(DEADLINE)
     assert not errors
     classifier.close()
 

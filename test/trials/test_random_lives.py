@@ -64,5 +64,5 @@ def test_only_the_same_failure_counts():
 def test_random_operations_faults_and_peers_lose_nothing(start_process, measured):
     process = start_process('python', Path(__file__).with_name('random_lives.py'),
                             '--minutes', '0', '--seed', '3', '--shrink-replays', '0')
-    measured(process.wait_for(r'seed 3: 4 lives .*none lost, none twice.*', 300)[0])
+    measured(process.wait_for(r'seed 3: 4 lives .*none lost, none twice.*', 540)[0])
     assert process.wait() == 0, process.output
