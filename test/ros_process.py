@@ -39,6 +39,7 @@ class RosProcess:
                 stderr=subprocess.STDOUT, preexec_fn=_hear_interrupts,
                 # Unbuffered, so that a killed process leaves all that it printed.
                 env={**_as_users_have_it(), 'PYTHONUNBUFFERED': '1',
+                     'PYTHONFAULTHANDLER': '1',
                      'ROS_HOME': str(folder / 'ros_home'),
                      'RCUTILS_COLORIZED_OUTPUT': '0', **(environment or {})})
 
@@ -75,6 +76,9 @@ class RosProcess:
                 raise AssertionError(f'ended with {self.process.returncode} before printing '
                                      f'{pattern!r}:\n{self.output}')
             if time.monotonic() > deadline:
+                # Python programs then print where they stand.
+                self.process.send_signal(signal.SIGABRT)
+                self.process.wait()
                 raise AssertionError(
                     f'did not print {pattern!r} in {timeout} s, but:\n{self.output}')
             time.sleep(0.02)
