@@ -262,7 +262,7 @@ def own_domain() -> Iterator[int]:
 
 @contextmanager
 def reserved_domain(among: Iterable[int]) -> Iterator[int]:
-    """Reserve the first free one of these domains on this machine for as long as the process runs.
+    """Reserve the first of these domains that nobody on this machine has reserved or talks in.
 
     Whoever listens at the domain's first TCP port has it: DDS itself uses UDP alone, and a port is
     the same for all users and folders and free again when the process dies, however that happens.
@@ -272,9 +272,14 @@ def reserved_domain(among: Iterable[int]) -> Iterator[int]:
     """
     for domain in among:
         with socket.socket() as reservation:
+            ports = range(7400 + 250 * domain, 7400 + 250 * (domain + 1))
             try:
-                reservation.bind(('127.0.0.1', 7400 + 250 * domain))
+                reservation.bind(('127.0.0.1', ports[0]))
                 reservation.listen(1)
+                # A node that is there already, such as one that was started by hand.
+                for port in ports:
+                    with socket.socket(type=socket.SOCK_DGRAM) as probe:
+                        probe.bind(('', port))
             except OSError:
                 continue
             yield domain

@@ -255,3 +255,13 @@ def test_domain_of_ones_own(monkeypatch, tmp_path):
         monkeypatch.setenv('ROS_DOMAIN_ID', '5')
         with own_domain() as chosen:
             assert chosen == 5
+
+
+def test_a_domain_with_a_node_in_it_is_left_alone(monkeypatch):
+    monkeypatch.delenv('ROS_DOMAIN_ID', raising=False)
+    with own_domain() as first:
+        pass
+    with socket.socket(type=socket.SOCK_DGRAM) as second_participant:
+        second_participant.bind(('', 7400 + 250 * first + 12))
+        with own_domain() as other:
+            assert other != first
