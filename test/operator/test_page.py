@@ -206,8 +206,11 @@ def test_bulk_relabel_is_one_step_with_shift_all_and_undo_inside(stand, page):
     page.expect('#gallery-message', 'Undoing changed 4 samples … [1-9][0-9]* s')
     stand.call(stand.view.on_health, Health(0, '', (('Background work', 'half done'),)), None, 0)
     page.expect('#gallery-message', r' s \(half done\)$')
+    page.page.evaluate("document.querySelector('#gallery .sample').dataset.old = 'yes'")
     stand.call(stand.classifier.answering.set)
     page.expect('#gallery-message', '^took back')
+    # The new list begins with none chosen.
+    page.page.wait_for_selector('#gallery [data-old]', state='detached')
     assert stand.classifier.names == ('cup',)
     page.page.click('#gallery-all')
     page.expect('#gallery-chosen', '^8 chosen$')
