@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from proemlc_ros.errors import NotActiveError, ProEMLCError, RejectedError, text
 from proemlc_ros.journal.entries import ModelStep
 from proemlc_ros.msg import HistoryStep, ModelFile
 from proemlc_ros.nodes.classifier_topics import ClassifierTopics
+from proemlc_ros.nodes.process import InvalidHandle
 from proemlc_ros.nodes.ros_messages import SERVICE_QOS, SERVICES, RosMessages
 from proemlc_ros.records import (
     ClientRequest,
@@ -86,9 +88,13 @@ def _allow_deferred(service: Service) -> Service:
     """
     send_now = service.send_response
 
+    def send_late(response: Any, header: Any) -> None:
+        with suppress(InvalidHandle):  # The node has ended meanwhile, and its services with it.
+            send_now(response, header)
+
     def send_response(response: Any, header: Any) -> None:
         if isinstance(response, DeferredResponse):
-            response.bind(lambda answer: send_now(answer, header))
+            response.bind(lambda answer: send_late(answer, header))
         else:
             send_now(response, header)
 

@@ -40,6 +40,8 @@ from rclpy.utilities import try_shutdown
 from proemlc_ros.errors import ProEMLCError
 
 RCLError: type[Exception] = rclpy_implementation.RCLError
+# Of a service, publisher or node that was destroyed.
+InvalidHandle: type[Exception] = rclpy_implementation.InvalidHandle
 # Errors that a wrong command line or parameter file causes; reported in one line.
 MISTAKES = (ProEMLCError, NameValidationException, RCLError,
             rclpy_implementation.UnknownROSArgsError)

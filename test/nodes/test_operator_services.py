@@ -118,6 +118,17 @@ def test_work_that_is_under_way_is_waited_for(node, services, monkeypatch):
     assert annotate(services).done
 
 
+def test_an_answer_behind_the_end_of_the_service_is_dropped(node):
+    late = DeferredResponse()
+    service = _allow_deferred(node.create_service(Annotate, 'late', lambda *_: late))
+    client = node.create_client(Annotate, 'late')
+    wait_for(client.service_is_ready)
+    client.call_async(Annotate.Request())
+    wait_for(lambda: late._send)
+    node.destroy_service(service)
+    late.resolve(Annotate.Response())
+
+
 def test_each_annotation_has_an_id_of_its_own(node, services):
     classifier = SilentClassifier(node, services.view, first_answer=1)
     annotate(services)

@@ -365,7 +365,8 @@ class Ends:
         seconds = time.monotonic() - begun
         for _ in range(20):  # Answers that are still on their way.
             client.spin()
-        assert lives.process.process.returncode == 0, lives.output
+        code = lives.process.process.returncode
+        assert code == 0, f'ended with {code}: {lives.output}'
         return seconds
 
     @staticmethod
