@@ -43,8 +43,12 @@ def open_terminal(stand):
 
 
 def leave_the_field(terminal):
-    """Before the first label there is a field to type into; Esc gives the keys back."""
+    """Before the first label there is a field to type into; Esc gives the keys back.
+
+    The field comes with the first labels of the classifier; what it says to do may stand before.
+    """
     terminal.wait_for('Show a thing, type its name, hold Enter')
+    terminal.wait_for(r'name \(Esc: other keys\)')
     terminal.send('\x1b')
     terminal.wait_for('q quit')
 
